@@ -58,7 +58,7 @@ fn rewritten(source: &SourceFile, filled: Filled) -> Rewritten {
         );
     }
     let report = Report { file: source.name().to_owned(), holes, ..Report::default() };
-    Rewritten { text, report, lines, edits: Vec::new() }
+    Rewritten { text, report, lines, ..Rewritten::default() }
 }
 
 /// The message about a hole, at the place in the CUDA if that is known. The caller writes `error:` in front of it.

@@ -45,7 +45,7 @@ pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic
     runs.extend((line..=line + count).map(|inserted| (inserted, line)));
     report.kernels.push(kernel("k", line));
     let text = format!("{}{inserted}{}", &text[..at], &text[at..]);
-    Ok(Rewritten { text, report, lines: LineMap::from_runs(runs), edits: Vec::new() })
+    Ok(Rewritten { text, report, lines: LineMap::from_runs(runs), ..Rewritten::default() })
 }
 
 /// The report of an input before any decision.

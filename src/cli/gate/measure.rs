@@ -3,31 +3,33 @@
 use std::collections::BTreeMap;
 
 use crate::cli::large_stack::on_large_stack;
-use crate::pipeline::{self, Built, Compared, Options, Versions};
+use crate::pipeline::{self, Compared, Followed, Options, Rewritten};
 use crate::ptx::Depth;
-use crate::requests::Facts;
+use crate::source::SourceFile;
 
-/// The facts about some kernels of a text, in its two versions. They are found out while these are assembled.
-pub(super) type BothFacts = [BTreeMap<String, Facts>; 2];
-
-/// Finds the facts about some kernels.
-pub(super) fn facts(versions: &Versions, names: &[&str], options: &Options) -> BothFacts {
-    [&versions.original, &versions.rewritten].map(|text| {
-        let found = on_large_stack(|| pipeline::facts(text, options, Depth::Named(names)));
-        found.ok().and_then(Result::ok).and_then(Result::ok).unwrap_or_default()
-    })
+/// The facts about some kernels of a text in both versions, by the kernels' names.
+pub(super) fn followed(
+    name: &str,
+    rewritten: &Rewritten,
+    kernels: &[&str],
+    options: &Options,
+) -> BTreeMap<String, Followed> {
+    let text = SourceFile::new(name, rewritten.text.as_str());
+    let found = on_large_stack(|| {
+        let after = pipeline::facts(&text, options, Depth::Named(kernels)).ok()?;
+        Some(pipeline::followed(&rewritten.facts, &after))
+    });
+    found.ok().and_then(Result::ok).flatten().unwrap_or_default()
 }
 
 /// The cycles of some kernels, by their names, or why there are none.
 pub(super) fn compared(
-    [before, after]: &BothFacts,
-    [original, rewritten]: [&[u8]; 2],
+    followed: &BTreeMap<String, Followed>,
+    cubins: [&[u8]; 2],
     names: &[&str],
 ) -> Result<BTreeMap<String, Compared>, String> {
-    if !pipeline::is_measurable(original) {
+    if !pipeline::is_measurable(cubins[0]) {
         return Err("nothing is known of this architecture's timing".to_owned());
     }
-    let before = Built { facts: before, cubin: original };
-    let after = Built { facts: after, cubin: rewritten };
-    pipeline::measured(before, after, names)
+    pipeline::measured(cubins, followed, names)
 }

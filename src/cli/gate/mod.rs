@@ -29,7 +29,7 @@ use policy::{Known, Policy};
 use super::large_stack::on_large_stack;
 use super::{env, keep};
 use crate::kernels::demangled;
-use crate::pipeline::{self, Options, Proof, Rewritten, Versions};
+use crate::pipeline::{self, Followed, Options, Proof, Rewritten, Versions};
 use crate::ptxas::assemble::one_line;
 use crate::ptxas::check::{Checked, Comparison, Cubins};
 use crate::ptxas::examine::Examined;
@@ -48,6 +48,9 @@ const MAX_ROUNDS: usize = 3;
 
 /// A kernel whose original is used, why, and for people.
 type Refused = (String, Why, String);
+
+/// The facts about the rewritten kernels of a text, by their names.
+type Facts = BTreeMap<String, Followed>;
 
 /// A run of ptxas that may be used as it is, and the bytes of its output file.
 type Made = (Box<Finished>, Vec<u8>);
@@ -293,26 +296,22 @@ impl<'o> Gate<'o> {
     }
 
     /// The facts about the kernels of each text, and how many seconds that took; none where nothing is measured.
-    fn facts(&self, examined: &[Examined<Rewritten>]) -> (Vec<measure::BothFacts>, f64) {
+    fn facts(&self, examined: &[Examined<Rewritten>]) -> (Vec<Facts>, f64) {
         let watch = Stopwatch::start();
         let facts = examined.iter().map(|one| {
             let names = to_measure(one);
             match one.changed().filter(|_| self.is_weighed() && !names.is_empty()) {
                 Some((source, rewritten)) => {
-                    measure::facts(&Versions::whole(source, rewritten), &names, self.options)
+                    measure::followed(source.name(), rewritten, &names, self.options)
                 }
-                None => Default::default(),
+                None => Facts::new(),
             }
         });
         (facts.collect(), watch.milliseconds() / 1000.0)
     }
 
     /// The kernels that are not worth assembling twice.
-    fn unpromising(
-        &self,
-        examined: &[Examined<Rewritten>],
-        facts: &[measure::BothFacts],
-    ) -> Vec<Refused> {
+    fn unpromising(&self, examined: &[Examined<Rewritten>], facts: &[Facts]) -> Vec<Refused> {
         let changed =
             examined.iter().zip(facts).filter_map(|(one, facts)| Some((one.changed()?, facts)));
         let each = changed.flat_map(|((_, rewritten), facts)| {
@@ -336,7 +335,7 @@ impl<'o> Gate<'o> {
         &mut self,
         examined: &[Examined<Rewritten>],
         cubins: [&[u8]; 2],
-        (facts, seconds): &(Vec<measure::BothFacts>, f64),
+        (facts, seconds): &(Vec<Facts>, f64),
         refused: &mut Vec<Refused>,
     ) {
         if !self.is_weighed() {

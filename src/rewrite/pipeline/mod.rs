@@ -41,7 +41,7 @@ pub use crate::patterns::{Options as SelectOptions, Redux};
 pub use crate::reuse::Options as ReuseOptions;
 pub use crate::rewrite::Mode;
 pub use certificate::certificate;
-pub use measured::{Built, Compared, Expected, expected, is_measurable, measured};
+pub use measured::{Compared, Expected, Followed, expected, followed, is_measurable, measured};
 pub use options::{Options, architecture_of};
 pub use proved::{Proof, proofs};
 pub use versions::Versions;
@@ -57,13 +57,15 @@ pub struct Rewritten {
     pub lines: LineMap,
     /// The edits of each function that is rewritten, by its name.
     pub edits: Vec<(String, Vec<Edit>)>,
+    /// In a build, the facts about the accesses that these functions had before, by the functions' names.
+    pub facts: BTreeMap<String, Facts>,
 }
 
 impl Rewritten {
     /// A text that stays as it is.
     pub fn unchanged(source: &SourceFile, report: Report) -> Rewritten {
         let text = source.text().to_owned();
-        Rewritten { text, report, lines: LineMap::default(), edits: Vec::new() }
+        Rewritten { text, report, ..Rewritten::default() }
     }
 
     /// The text with these edits of its functions.
@@ -77,7 +79,7 @@ impl Rewritten {
             Ok(all) if all.is_empty() => Rewritten::unchanged(source, report),
             Ok(all) => {
                 let (text, lines) = all.apply(source.text());
-                Rewritten { text, report, lines, edits }
+                Rewritten { text, report, lines, edits, facts: BTreeMap::new() }
             }
             Err(overlap) => {
                 log::error!("{}: {overlap}; the file is left as it is", source.name());
@@ -110,6 +112,7 @@ impl Rewritten {
 struct FunctionRewrite {
     report: KernelReport,
     edits: Vec<Edit>,
+    facts: Option<Facts>,
 }
 
 /// Rewrites one module.
@@ -151,16 +154,18 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let strategy = options.select.strategies.to_string();
     let warnings = job.advised.warnings;
     let file = source.name().to_owned();
+    let mut facts = BTreeMap::new();
     let (kernels, edits): (Vec<_>, Vec<_>) = rewritten
         .into_iter()
-        .map(|FunctionRewrite { report, edits }| {
+        .map(|FunctionRewrite { report, edits, facts: own }| {
             let name = report.name.clone();
+            facts.extend(own.map(|own| (name.clone(), own)));
             (report, (name, edits))
         })
         .unzip();
     let report = Report { file, strategy, kernels, warnings, ..Report::default() };
     let edits = edits.into_iter().filter(|(_, edits): &(_, Vec<_>)| !edits.is_empty()).collect();
-    Ok(Rewritten::edited(source, report, edits))
+    Ok(Rewritten { facts, ..Rewritten::edited(source, report, edits) })
 }
 
 /// The data that all functions of a module share.
@@ -238,25 +243,37 @@ impl<'j> Job<'_, 'j> {
         analysis: Result<Decided<'_, '_>, String>,
     ) -> FunctionRewrite {
         let places = (self.source, &self.origins);
-        let (report, edits) = match analysis {
+        let left = |reason: String| (describe::left(places, function, &reason), Vec::new(), None);
+        let (report, edits, facts) = match analysis {
             Ok(decided) => match self.edits(function, &decided) {
-                Ok(edits) => (
-                    describe::decided(
-                        places,
-                        function,
-                        &decided,
-                        &self.requests(function, &decided),
-                    ),
-                    edits,
-                ),
-                Err(reason) => (describe::left(places, function, &reason), Vec::new()),
+                Ok(edits) => {
+                    let requests = self.requests(function, &decided);
+                    let report = describe::decided(places, function, &decided, &requests);
+                    let is_measured = !edits.is_empty() && self.options.select.is_checked;
+                    let facts = is_measured.then(|| self.facts(function, &decided)).flatten();
+                    (report, edits, facts)
+                }
+                Err(reason) => left(reason),
             },
-            Err(reason) => (describe::left(places, function, &reason), Vec::new()),
+            Err(reason) => left(reason),
         };
         let advice = self.advised.of(function);
         let strategy = advice.map(|advice| profile::word_for(advice.strategies));
         let reason = advice.map(|advice| advice.reason.clone());
-        FunctionRewrite { report: KernelReport { strategy, reason, ..report }, edits }
+        FunctionRewrite { report: KernelReport { strategy, reason, ..report }, edits, facts }
+    }
+
+    /// The facts about a function's accesses as they are; `None` if its strategies are not weighed, or it is too large.
+    fn facts(
+        &self,
+        function: &Function<'_>,
+        Decided { flow, trace, .. }: &Decided<'_, '_>,
+    ) -> Option<Facts> {
+        let options = self.options;
+        options.select.strategies.are_weighed().then_some(())?;
+        let architecture = options.select.costs.architecture;
+        let facts = || within(|| Facts::new(self.module, function, flow, trace, architecture));
+        std::panic::catch_unwind(AssertUnwindSafe(facts)).ok()?.ok()
     }
 
     /// The lane strides of a function's accesses and the costs of their requests, by their instructions; empty if they

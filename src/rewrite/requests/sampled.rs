@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cfg::{Flow, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
-use crate::expr::{SymbolId, TermId, Valuation};
+use crate::expr::{LaneValuation, SymbolId, TermId, Valuation};
 use crate::isa::{Axis, Special};
 use crate::lanes::{LANES, of_thread};
 use crate::ptx::Function;
@@ -149,7 +149,7 @@ fn shape(function: &Function<'_>, trace: &KernelTrace) -> [u64; 3] {
     }
 }
 
-/// Evaluates accesses lane by lane.
+/// Evaluates accesses warp by warp.
 struct Sampler<'t> {
     trace: &'t KernelTrace,
     shape: [u64; 3],
@@ -157,7 +157,7 @@ struct Sampler<'t> {
     /// Of each access, its address if that is known, and what decides whether a lane executes it.
     addresses: Vec<Option<TermId>>,
     conditions: Vec<Vec<(TermId, bool)>>,
-    valuation: Valuation<'t>,
+    valuation: LaneValuation<'t, LANES>,
     /// The symbols in which several flows meet, each with the term that comes first into it.
     origins: Vec<(TermId, TermId)>,
 }
@@ -180,7 +180,7 @@ impl<'t> Sampler<'t> {
         let terms = conditions.iter().flatten().map(|(term, _)| *term);
         let mut roots: Vec<TermId> = terms.chain(addresses.iter().copied().flatten()).collect();
         let origins = origins(trace, &mut roots);
-        let valuation = Valuation::new(&trace.arena, roots.into_iter());
+        let valuation = LaneValuation::new(&trace.arena, roots.into_iter());
         let origin = |(term, symbol): (TermId, SymbolId)| Some((term, *origins.get(&symbol)?));
         let origins = valuation.symbols().filter_map(origin).collect();
         let block = BLOCK;
@@ -195,15 +195,15 @@ impl<'t> Sampler<'t> {
         let mut holding: Vec<Vec<[u32; WARPS]>> =
             self.conditions.iter().map(|each| vec![[0; WARPS]; each.len()]).collect();
         for warp in 0..WARPS {
-            for lane in 0..LANES {
-                self.evaluate(warp, lane, turned);
-                for (at, address) in self.addresses.iter().enumerate() {
-                    let value = address.map_or(0, |term| self.valuation.value(term));
-                    found[at][warp].addresses[lane] = value;
-                    for ((term, holds), lanes) in self.conditions[at].iter().zip(&mut holding[at]) {
-                        let value = self.valuation.value(*term) & 1 != 0;
-                        lanes[warp] |= u32::from(value == *holds) << lane;
-                    }
+            self.evaluate(warp, turned);
+            for (at, address) in self.addresses.iter().enumerate() {
+                if let Some(term) = address {
+                    found[at][warp].addresses = *self.valuation.lanes(*term);
+                }
+                for ((term, holds), lanes) in self.conditions[at].iter().zip(&mut holding[at]) {
+                    let values = self.valuation.lanes(*term).iter().enumerate();
+                    let bit = |(lane, value)| u32::from((value & 1 != 0) == *holds) << lane;
+                    lanes[warp] = values.map(bit).sum();
                 }
             }
         }
@@ -219,16 +219,19 @@ impl<'t> Sampler<'t> {
     /// The addresses of the first thread of a block.
     fn of_block(&mut self, block: [u64; 3]) -> Vec<u64> {
         self.block = block;
-        self.evaluate(0, 0, None);
-        let value = |term| self.valuation.value(term);
+        self.evaluate(0, None);
+        let value = |term| self.valuation.lanes(term)[0];
         self.addresses.iter().map(|address| address.map_or(0, value)).collect()
     }
 
-    fn evaluate(&mut self, warp: usize, lane: usize, turned: Option<(LoopId, u64)>) {
+    fn evaluate(&mut self, warp: usize, turned: Option<(LoopId, u64)>) {
         let Sampler { trace, shape, block, .. } = *self;
-        let thread = (warp * LANES + lane) as u64;
-        self.valuation.assign(|symbol| {
-            value(symbol, trace.symbols.info(symbol), (shape, block, thread), turned)
+        self.valuation.assign_lanes(|symbol| {
+            let info = trace.symbols.info(symbol);
+            std::array::from_fn(|lane| {
+                let thread = (warp * LANES + lane) as u64;
+                value(symbol, info, (shape, block, thread), turned)
+            })
         });
         if self.origins.is_empty() {
             return;
@@ -236,9 +239,9 @@ impl<'t> Sampler<'t> {
         for _ in 0..MAX_JOINS {
             let mut any = false;
             for &(term, origin) in &self.origins {
-                let value = self.valuation.value(origin);
-                any |= value != self.valuation.value(term);
-                self.valuation.set(term, value);
+                let values = *self.valuation.lanes(origin);
+                any |= values != *self.valuation.lanes(term);
+                self.valuation.set_lanes(term, values);
             }
             if !any {
                 break;

@@ -4,6 +4,7 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
 
 use super::arena::Arena;
 use super::bits::{mask, power, sign_extend, to_signed};
@@ -124,41 +125,72 @@ pub fn evaluate_node(
     value_of: &impl Fn(TermId) -> u64,
     near: &[u64],
 ) -> u64 {
+    let [value] = evaluate_lanes(arena, term, &|term| [value_of(term)], near);
+    value
+}
+
+/// The same in several lanes at once.
+pub(super) fn evaluate_lanes<const LANES: usize>(
+    arena: &Arena,
+    term: TermId,
+    value_of: &impl Fn(TermId) -> [u64; LANES],
+    near: &[u64],
+) -> [u64; LANES] {
     let width = arena.width(term);
     let of = |t: &TermId| value_of(*t);
-    let value = match arena.node(term) {
-        Node::Constant(value) => *value,
-        Node::Symbol(_) => 0,
-        Node::Sum { constant, addends } => {
-            addends.iter().fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c)))
+    let folded = |first: u64, all: &[(TermId, u64)], with: fn(u64, u64, u64) -> u64| {
+        let mut found = [first; LANES];
+        for &(term, number) in all {
+            let values = value_of(term);
+            found
+                .iter_mut()
+                .zip(values)
+                .for_each(|(so_far, value)| *so_far = with(*so_far, value, number));
         }
-        Node::Product(factors) => factors
-            .iter()
-            .fold(1, |product: u64, (t, exponent)| product.wrapping_mul(power(of(t), *exponent))),
-        Node::Unary(op, a) => evaluate_unary(*op, of(a), width),
-        Node::Binary(op, a, b) => evaluate_binary(*op, of(a), of(b), width),
-        Node::Compare(op, a, b) => u64::from(op.holds(of(a), of(b), arena.width(*a))),
+        found
+    };
+    let values = match arena.node(term) {
+        Node::Constant(value) => [*value; LANES],
+        Node::Symbol(_) => [0; LANES],
+        Node::Sum { constant, addends } => folded(*constant, addends, |sum, value, factor| {
+            sum.wrapping_add(value.wrapping_mul(factor))
+        }),
+        Node::Product(factors) => folded(1, factors, |product, value, exponent| {
+            product.wrapping_mul(power(value, exponent))
+        }),
+        Node::Unary(op, a) => of(a).map(|a| evaluate_unary(*op, a, width)),
+        Node::Binary(op, a, b) => {
+            let (a, b) = (of(a), of(b));
+            std::array::from_fn(|lane| evaluate_binary(*op, a[lane], b[lane], width))
+        }
+        Node::Compare(op, a, b) => {
+            let (bits, a, b) = (arena.width(*a), of(a), of(b));
+            std::array::from_fn(|lane| u64::from(op.holds(a[lane], b[lane], bits)))
+        }
         Node::IfThenElse(c, a, b) => {
-            if of(c) != 0 {
-                of(a)
-            } else {
-                of(b)
-            }
+            let (c, a, b) = (of(c), of(a), of(b));
+            std::array::from_fn(|lane| if c[lane] != 0 { a[lane] } else { b[lane] })
         }
         Node::ZeroExtend(a) => of(a),
-        Node::SignExtend(a) => sign_extend(of(a), arena.width(*a)),
-        Node::Extract(a, low) => of(a) >> low,
-        Node::Concatenate(a, b) => of(a) << arena.width(*b) | of(b),
+        Node::SignExtend(a) => of(a).map(|value| sign_extend(value, arena.width(*a))),
+        Node::Extract(a, low) => of(a).map(|value| value >> low),
+        Node::Concatenate(a, b) => {
+            let (bits, a, b) = (arena.width(*b), of(a), of(b));
+            std::array::from_fn(|lane| a[lane] << bits | b[lane])
+        }
         Node::Apply(function, arguments) => {
-            let mut hasher = FxHasher::default();
-            function.hash(&mut hasher);
-            arguments.iter().for_each(|t| of(t).hash(&mut hasher));
-            let hash = hasher.finish().rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
-            match near {
-                [] => hash,
-                near => neighbour(near, hash),
-            }
+            let arguments: SmallVec<[[u64; LANES]; 4]> = arguments.iter().map(of).collect();
+            std::array::from_fn(|lane| {
+                let mut hasher = FxHasher::default();
+                function.hash(&mut hasher);
+                arguments.iter().for_each(|values| values[lane].hash(&mut hasher));
+                let hash = hasher.finish().rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
+                match near {
+                    [] => hash,
+                    near => neighbour(near, hash),
+                }
+            })
         }
     };
-    value & mask(width)
+    values.map(|value| value & mask(width))
 }

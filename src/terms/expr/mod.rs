@@ -56,4 +56,4 @@ pub use refute::{are_contradictory, follows};
 pub use rewrite::Substitution;
 pub use search::Searcher;
 pub use table::{Column, Table, value_at};
-pub use valuation::Valuation;
+pub use valuation::{LaneValuation, Valuation};

@@ -1,5 +1,5 @@
-//! The values of all terms below some roots, for one assignment of the symbols after the other: the
-//! order of evaluation is found once for all of them.
+//! The values of all terms below some roots, for one assignment of the symbols after the other, or for those of the
+//! lanes of a warp at once: the order of evaluation is found once for all of them.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -7,21 +7,25 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use super::arena::Arena;
 use super::bits::mask;
-use super::eval::evaluate_node;
+use super::eval::evaluate_lanes;
 use super::node::{FunctionId, Node, SymbolId, TermId};
 
 /// A function's result for some arguments: its number, the result's width, the arguments.
 type Call = (FunctionId, u8, SmallVec<[u64; 4]>);
 
-/// Values of terms. Uninterpreted functions get results by hashing, unless a result was chosen.
-pub struct Valuation<'a> {
+/// Values of terms for one assignment.
+pub type Valuation<'a> = LaneValuation<'a, 1>;
+
+/// Values of terms for several assignments at once, those of the lanes of a warp. Uninterpreted functions get results by
+/// hashing, unless a result was chosen.
+pub struct LaneValuation<'a, const LANES: usize> {
     arena: &'a Arena,
     /// Operands before the terms that use them.
     terms: Vec<TermId>,
     /// The place of each term's value in `values`; that of the others is 0.
     places: TiVec<TermId, u32>,
     /// Nothing, and the values of the terms in their order.
-    values: Vec<u64>,
+    values: Vec<[u64; LANES]>,
     chosen: FxHashMap<Call, u64>,
     near: Vec<u64>,
     /// The symbols and functions that each term depends on, by the place of its value: a bit for each, which others may
@@ -34,10 +38,10 @@ pub struct Valuation<'a> {
 /// All symbols and functions.
 const EVERYTHING: u64 = u64::MAX;
 
-impl<'a> Valuation<'a> {
+impl<'a, const LANES: usize> LaneValuation<'a, LANES> {
     /// The values of some roots and the terms below them; all symbols are 0 and no term is evaluated
     /// yet.
-    pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Valuation<'a> {
+    pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Self {
         // Cleared memory is given out by the page, so it costs little.
         arena.charge(1 + arena.len() as u64 / 64);
         let mut places = ti_vec![0; arena.len()];
@@ -51,9 +55,9 @@ impl<'a> Valuation<'a> {
         arena.charge(2 * terms.len() as u64);
         terms.sort_unstable();
         terms.iter().zip(1..).for_each(|(term, place)| places[*term] = place);
-        let (values, near) = (vec![0; terms.len() + 1], Vec::new());
+        let (values, near) = (vec![[0; LANES]; terms.len() + 1], Vec::new());
         let (chosen, changed) = (FxHashMap::default(), EVERYTHING);
-        Valuation { arena, terms, places, values, chosen, near, leaves: Vec::new(), changed }
+        LaneValuation { arena, terms, places, values, chosen, near, leaves: Vec::new(), changed }
     }
 
     /// All terms, operands before the terms that use them.
@@ -78,44 +82,36 @@ impl<'a> Valuation<'a> {
         self.near.extend_from_slice(near);
     }
 
-    /// Gives a symbol a value. Terms that depend on it are out of date until they are evaluated.
-    pub fn set(&mut self, symbol: TermId, value: u64) {
-        debug_assert!(value <= mask(self.arena.width(symbol)));
+    /// Gives a symbol its values. Terms that depend on it are out of date until they are evaluated.
+    pub fn set_lanes(&mut self, symbol: TermId, values: [u64; LANES]) {
+        debug_assert!(values.iter().all(|value| *value <= mask(self.arena.width(symbol))));
         let place = self.places[symbol] as usize;
-        if place != 0 && self.values[place] != value {
-            self.values[place] = value;
+        if place != 0 && self.values[place] != values {
+            self.values[place] = values;
             self.changed |= self.leaves.get(place).copied().unwrap_or(EVERYTHING);
         }
     }
 
-    /// Gives each symbol a value, cut to the symbol's width, and computes the values of all terms.
-    pub fn assign(&mut self, mut value: impl FnMut(SymbolId) -> u64) {
+    /// Gives each symbol its values, cut to the symbol's width, and computes the values of all terms.
+    pub fn assign_lanes(&mut self, mut values: impl FnMut(SymbolId) -> [u64; LANES]) {
         for index in 0..self.terms.len() {
             let term = self.terms[index];
             if let Node::Symbol(symbol) = *self.arena.node(term) {
-                self.set(term, value(symbol) & mask(self.arena.width(term)));
+                let mask = mask(self.arena.width(term));
+                self.set_lanes(term, values(symbol).map(|value| value & mask));
             }
         }
         self.evaluate();
     }
 
-    /// Chooses the result of a function for the arguments that it has at present.
-    pub fn choose(&mut self, application: TermId, value: u64) {
-        if let Node::Apply(function, arguments) = self.arena.node(application) {
-            let call = self.call(application, *function, arguments);
-            self.chosen.insert(call, value);
-            self.changed |= 1 << (function.0 % u64::BITS);
-        }
-    }
-
-    /// The value that a term had when it was evaluated last.
-    pub fn value(&self, term: TermId) -> u64 {
-        self.values[self.places[term] as usize]
+    /// The values that a term had when it was evaluated last.
+    pub fn lanes(&self, term: TermId) -> &[u64; LANES] {
+        &self.values[self.places[term] as usize]
     }
 
     /// Computes the values of all terms from those of the symbols; what depends on none that has changed is up to date.
     pub fn evaluate(&mut self) {
-        self.arena.charge(1 + self.terms.len() as u64 / 2);
+        self.arena.charge(LANES as u64 * (1 + self.terms.len() as u64 / 2));
         if self.leaves.is_empty() {
             self.leaves = self.found_leaves();
         }
@@ -125,24 +121,29 @@ impl<'a> Valuation<'a> {
             if self.leaves[index + 1] & changed == 0 && changed != EVERYTHING {
                 continue;
             }
-            let value = match self.arena.node(term) {
-                Node::Symbol(_) => continue,
-                Node::Apply(function, arguments) if !self.chosen.is_empty() => {
-                    let call = self.call(term, *function, arguments);
-                    self.chosen.get(&call).copied().unwrap_or_else(|| self.computed(term))
+            let node = self.arena.node(term);
+            if matches!(node, Node::Symbol(_)) {
+                continue;
+            }
+            let mut values = evaluate_lanes(self.arena, term, &|t| *self.lanes(t), &self.near);
+            if let (Node::Apply(function, arguments), false) = (node, self.chosen.is_empty()) {
+                for (lane, value) in values.iter_mut().enumerate() {
+                    let call = self.call((term, lane), *function, arguments);
+                    *value = self.chosen.get(&call).copied().unwrap_or(*value);
                 }
-                _ => self.computed(term),
-            };
-            self.values[index + 1] = value;
+            }
+            self.values[index + 1] = values;
         }
     }
 
-    fn computed(&self, term: TermId) -> u64 {
-        evaluate_node(self.arena, term, &|t| self.value(t), &self.near)
-    }
-
-    fn call(&self, term: TermId, function: FunctionId, arguments: &[TermId]) -> Call {
-        (function, self.arena.width(term), arguments.iter().map(|&t| self.value(t)).collect())
+    fn call(
+        &self,
+        (term, lane): (TermId, usize),
+        function: FunctionId,
+        arguments: &[TermId],
+    ) -> Call {
+        let arguments = arguments.iter().map(|&term| self.lanes(term)[lane]).collect();
+        (function, self.arena.width(term), arguments)
     }
 
     /// The symbols and functions that each term depends on, by the place of its value. Terms stand behind their operands.
@@ -164,6 +165,33 @@ impl<'a> Valuation<'a> {
                 below.fold(own, |all, term| all | leaves[self.places[term] as usize]);
         }
         leaves
+    }
+}
+
+impl Valuation<'_> {
+    /// Gives a symbol a value. Terms that depend on it are out of date until they are evaluated.
+    pub fn set(&mut self, symbol: TermId, value: u64) {
+        self.set_lanes(symbol, [value]);
+    }
+
+    /// Gives each symbol a value, cut to the symbol's width, and computes the values of all terms.
+    pub fn assign(&mut self, mut value: impl FnMut(SymbolId) -> u64) {
+        self.assign_lanes(|symbol| [value(symbol)]);
+    }
+
+    /// Chooses the result of a function for the arguments that it has at present.
+    pub fn choose(&mut self, application: TermId, value: u64) {
+        if let Node::Apply(function, arguments) = self.arena.node(application) {
+            let call = self.call((application, 0), *function, arguments);
+            self.chosen.insert(call, value);
+            self.changed |= 1 << (function.0 % u64::BITS);
+        }
+    }
+
+    /// The value that a term had when it was evaluated last.
+    pub fn value(&self, term: TermId) -> u64 {
+        let [value] = *self.lanes(term);
+        value
     }
 }
 

@@ -7,7 +7,7 @@
 use super::array::{ArrayAccess, SharedArray};
 use crate::cfg::{Arg, Base, Flow, InstId, RegisterId};
 use crate::emulate::{Access, KernelTrace, SymbolKind};
-use crate::expr::{Arena, Node, Range, SymbolId, TermId, Valuation};
+use crate::expr::{Arena, LaneValuation, Node, Range, SymbolId, TermId, Valuation};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Opcode, Qualifier};
 use crate::lanes::of_thread;
@@ -162,7 +162,7 @@ struct Lanes {
 /// The values of a term in the lanes of some warps. Where the block's shape is not known, the lanes of a warp lie one after
 /// the other in `tid.x`.
 fn offsets(shape: Option<[u64; 3]>, trace: &KernelTrace, term: TermId) -> Lanes {
-    let valuation = Valuation::new(&trace.arena, [term].into_iter());
+    let valuation = LaneValuation::new(&trace.arena, [term].into_iter());
     let has_functions =
         valuation.terms().iter().any(|&term| matches!(trace.arena.node(term), Node::Apply(..)));
     let symbols: Vec<SymbolId> = valuation.symbols().map(|(_, symbol)| symbol).collect();
@@ -184,7 +184,7 @@ struct Warps<'a> {
     shape: Option<[u64; 3]>,
     trace: &'a KernelTrace,
     term: TermId,
-    valuation: Valuation<'a>,
+    valuation: LaneValuation<'a, { WARP_SIZE as usize }>,
     symbols: &'a [SymbolId],
 }
 
@@ -203,19 +203,17 @@ impl Warps<'_> {
         let is_one = warps == 1 && symbols.iter().all(|&symbol| of_lane(symbol, 0).is_some());
         let samples = (0..if is_one { 1 } else { SAMPLES }).map(|sample| {
             let first = (sample % warps) * LANES;
-            let lanes = (0..LANES).map(|lane| {
-                let mut number = 0;
-                self.valuation.assign(|symbol| {
-                    number += 1;
-                    match of_lane(symbol, first + lane) {
-                        Some(value) => value,
-                        None if differs(symbol) => mixed(LANES * sample + lane, number - 1),
-                        None => (sample * (2 * number - 1)) % 8,
-                    }
-                });
-                self.valuation.value(term)
+            let mut number = 0;
+            self.valuation.assign_lanes(|symbol| {
+                number += 1;
+                let at = |lane| match of_lane(symbol, first + lane) {
+                    Some(value) => value,
+                    None if differs(symbol) => mixed(LANES * sample + lane, number - 1),
+                    None => (sample * (2 * number - 1)) % 8,
+                };
+                std::array::from_fn(|lane| at(lane as u64))
             });
-            lanes.collect::<Vec<u64>>()
+            self.valuation.lanes(term).to_vec()
         });
         samples.collect()
     }
