@@ -440,7 +440,10 @@ pub fn start_log(settings: &Settings) {
     let Some(filters) = &settings.log else { return };
     match env_filter::Builder::new().try_parse(filters) {
         Ok(_) => {
-            let logger = env_logger::Builder::new().parse_filters(filters).build();
+            let mut logger = env_logger::Builder::new();
+            // (z3 logs each term; who wants that names it.)
+            logger.filter_module("z3", log::LevelFilter::Off);
+            let logger = logger.parse_filters(filters).build();
             let most = logger.filter();
             // (Nobody else starts a log.)
             if log::set_boxed_logger(Box::new(OneName(logger))).is_ok() {

@@ -2,68 +2,39 @@
 //! reads one and `// effect` the one that must be reported. A kernel without marks must not be reported. All are what the
 //! real ptxas accepts.
 
-use super::assembler::Assembler;
 use super::bed::Bed;
-use super::races::{marked, shape};
-use super::root;
+use super::marked::{self, ELEMENTS};
 use ptxasw::interp::FaultKind;
-use ptxasw::ptx::{self, Depth, FunctionKind};
-use ptxasw::source::SourceFile;
-
-/// Elements of the buffer that each kernel gets.
-const ELEMENTS: usize = 256;
 
 #[test]
 fn values_are_reported_where_they_reach_an_effect_and_nowhere_else() {
-    let assembler = Assembler::find();
-    let cubin = tempfile::NamedTempFile::new().expect("a temporary file");
-    let (mut reported, mut silent, mut wrong) = (0, 0, Vec::new());
-    let folder = root().join("tests/interp/uninitialized");
-    for entry in std::fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable entry").path();
-        let text = std::fs::read_to_string(&path).expect("a readable file");
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let source = SourceFile::new(&*name, text.as_str());
-        let module = ptx::parse(&source, Depth::All).unwrap_or_else(|e| panic!("{e}"));
-        for function in module.functions().filter(|f| f.kind == FunctionKind::Entry) {
-            let lines = source.line(function.span.start)..source.line(function.span.end) + 1;
-            let (grid, block) = shape(source.line_text(lines.start - 1))
-                .unwrap_or_else(|| panic!("{name}:{}: no launch above", lines.start));
-            let [read, effect] = ["read", "effect"].map(|m| marked(&source, lines.clone(), m));
-            let bed = || {
-                Bed::text(&name, text.as_str(), function.name.text)
-                    .grid([grid, 1, 1])
-                    .block([block, 1, 1])
-                    .without_races()
-                    .buffer("p", &[7_u32; ELEMENTS])
-            };
-            let place = format!("{name}: {}", function.name.text);
-            let kind = match name.as_str() {
-                "shuffles.ptx" => FaultKind::Unpredictable,
-                _ => FaultKind::Uninitialized,
-            };
-            match (bed().run(), effect) {
-                (Ok(_), None) => silent += 1,
-                (Ok(_), Some(line)) => wrong.push(format!("{place}: nothing said of line {line}")),
-                (Err(fault), None) => wrong.push(fault.diagnostic(&source).to_string()),
-                (Err(fault), Some(_)) => {
-                    reported += 1;
-                    let at = |span: ptxasw::source::Span| source.line(span.start);
-                    let earlier = fault.earlier.as_ref().map(|other| at(other.span));
-                    if fault.kind != kind || (earlier, fault.span.map(at)) != (read, effect) {
-                        wrong.push(fault.diagnostic(&source).to_string());
-                    }
-                    if let Err(fault) = bed().ignoring_uninitialized().run() {
-                        wrong.push(format!("{place}, ignored: {}", fault.diagnostic(&source)));
-                    }
+    let (mut reported, mut silent) = (0, 0);
+    let wrong = marked::each("uninitialized", &mut |kernel| {
+        let [read, effect] = ["read", "effect"].map(|word| kernel.line(word));
+        let bed = || kernel.bed().without_races();
+        let kind = match kernel.place.starts_with("shuffles.ptx") {
+            true => FaultKind::Unpredictable,
+            false => FaultKind::Uninitialized,
+        };
+        let mut wrong = Vec::new();
+        match (bed().run(), effect) {
+            (Ok(_), None) => silent += 1,
+            (Ok(_), Some(line)) => {
+                wrong.push(format!("{}: nothing said of line {line}", kernel.place));
+            }
+            (Err(fault), None) => wrong.push(kernel.shown(&fault)),
+            (Err(fault), Some(_)) => {
+                reported += 1;
+                if fault.kind != kind || kernel.found(&fault) != (read, effect) {
+                    wrong.push(kernel.shown(&fault));
+                }
+                if let Err(fault) = bed().ignoring_uninitialized().run() {
+                    wrong.push(format!("ignored: {}", kernel.shown(&fault)));
                 }
             }
         }
-        let assembled = assembler.as_ref().map(|a| a.assemble(&text, cubin.path()));
-        if let Some(Err(message)) = assembled {
-            wrong.push(format!("{name}: {message}"));
-        }
-    }
+        wrong
+    });
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n\n"));
     assert!(reported > 20 && silent > 15, "{reported} reported, {silent} not");
 }

@@ -7,13 +7,24 @@ use std::path::Path;
 /// The tests of this file.
 pub const TESTS: crate::Tests = &[
     ("a_proved_rewrite_is_called_so", a_proved_rewrite_is_called_so),
+    ("the_solver_logs_only_if_it_is_named", the_solver_logs_only_if_it_is_named),
     ("the_change_in_the_machine_code_is_logged", the_change_in_the_machine_code_is_logged),
 ];
 
 /// What a stand-in around some ptxas logs under these settings, and the report that it writes.
 fn logged(bench: &Bench, ptxas: &Path, settings: &[(&str, &str)]) -> (String, serde_json::Value) {
+    logged_of(bench, ptxas, &taps(8), settings)
+}
+
+/// The same for a text.
+fn logged_of(
+    bench: &Bench,
+    ptxas: &Path,
+    text: &str,
+    settings: &[(&str, &str)],
+) -> (String, serde_json::Value) {
     let link = bench.link(Path::new(PTXASW), "bin/ptxas");
-    std::fs::write(bench.path("work/k.ptx"), taps(8)).unwrap();
+    std::fs::write(bench.path("work/k.ptx"), text).unwrap();
     let mut call = bench.call(&link, &["-arch=sm_80", "k.ptx", "-o", "out"]);
     call.env("PTXASW_PTXAS", ptxas).env("PTXASW_LOG", "info").env("PTXASW_REPORT", "reports");
     call.envs(settings.iter().copied());
@@ -35,6 +46,19 @@ fn a_proved_rewrite_is_called_so() {
         let (log, report) = logged(&bench, &fake(&bench), &settings);
         assert_eq!(log.contains(" replaced, proved, "), proved, "{verify} {strategy}: {log}");
         assert_eq!(report["kernels"][0]["proved"] == true, proved, "{report}");
+    }
+}
+
+/// The proof of a swizzle asks it.
+fn the_solver_logs_only_if_it_is_named() {
+    let text = std::fs::read_to_string("openacc-bench/bank/kernels.sm_80.ptx").unwrap();
+    for (filter, is_shown) in [("debug", false), ("debug,z3=debug", true)] {
+        let bench = Bench::new();
+        let settings =
+            [("PTXASW_STRATEGY", "bank"), ("PTXASW_CHECK", "off"), ("PTXASW_LOG", filter)];
+        let (log, _) = logged_of(&bench, &bench.path("fake/ptxas"), &text, &settings);
+        assert!(log.contains(" DEBUG ptxasw::"), "{log}");
+        assert_eq!(log.contains(" DEBUG z3::"), is_shown, "{filter}: {log}");
     }
 }
 
