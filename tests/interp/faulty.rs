@@ -18,7 +18,7 @@ fn faults_are_reported_where_they_happen_and_nowhere_else() {
     let (mut reported, mut silent) = ([0; KINDS.len()], 0);
     let wrong = marked::each("faulty", &mut |kernel| {
         let expected = KINDS.iter().position(|kind| kernel.line(kind.name()).is_some());
-        match (kernel.bed().limit(1 << 18).run(), expected) {
+        match (kernel.bed().limit(1 << 22).run(), expected) {
             (Ok(_), None) => silent += 1,
             (Ok(_), Some(at)) => return vec![format!("{}: no {}", kernel.place, KINDS[at].name())],
             (Err(fault), None) => return vec![kernel.shown(&fault)],
