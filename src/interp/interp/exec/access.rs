@@ -4,7 +4,7 @@ use super::tally::Tally;
 use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::{FaultKind, Outside};
-use crate::interp::memory::{Global, Kind, Order, StateSpaceLayout, Window};
+use crate::interp::memory::{Global, Order, StateSpaceLayout, Window};
 use crate::interp::poison::Poison;
 use crate::interp::program::{Base, Destination, Load, Place, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, blend, lanes};
@@ -169,26 +169,18 @@ impl<'a> Spaces<'a> {
                 Ok(found) => found,
                 Err(message) => return outside(message),
             };
-            let mut part = Part { window, offsets: [0; LANES], lanes: 0 };
-            for lane in lanes(rest) {
-                if let Some(offset) = window.offset(addresses[lane], bytes) {
-                    part.offsets[lane] = offset;
-                    part.lanes |= 1 << lane;
-                }
-            }
+            let part = Part::of(window, addresses, rest, bytes);
             if part.lanes >> lane & 1 == 0 {
                 let end = address.wrapping_sub(window.base).saturating_add(bytes.into());
                 let more = (home == StateSpace::Shared).then(|| end.saturating_sub(window.len));
                 return outside(self.outside(window, address, bytes, home))
                     .map_err(|fault| AccessFault { more_shared: more, ..fault });
             }
-            for lane in lanes(part.lanes) {
-                if part.offsets[lane] & u64::from(bytes - 1) != 0 {
-                    let address = addresses[lane];
-                    let message = format!("address {address:#x} is not a multiple of {bytes}");
-                    let fault = AccessFault::new(lane, FaultKind::Misaligned, message);
-                    return Err(AccessFault { access: Some((address, bytes)), ..fault });
-                }
+            if let Some(lane) = part.misaligned(bytes) {
+                let address = addresses[lane];
+                let message = format!("address {address:#x} is not a multiple of {bytes}");
+                let fault = AccessFault::new(lane, FaultKind::Misaligned, message);
+                return Err(AccessFault { access: Some((address, bytes)), ..fault });
             }
             rest &= !part.lanes;
             each(&part, home)?;
@@ -331,23 +323,18 @@ impl<'a> Spaces<'a> {
                 let shared_by_lanes = home != StateSpace::Local;
                 let writing =
                     if self.one_wins && shared_by_lanes { part.last() } else { part.lanes };
+                let (is_watched, mut changes) = (watch.active(), 0);
                 for lane in lanes(writing) {
                     let value = registers.get(file, slot, lane);
                     let at = part.offsets[lane] + skip;
-                    if watch.active() {
-                        let old = part.window.read(at, lane, store.bytes);
-                        part.window.write(at, lane, store.bytes, value);
-                        let changes = match changed {
-                            Some(changed) => changed >> lane & 1 != 0,
-                            None => part.window.read(at, lane, store.bytes) != old,
-                        };
-                        let kind = Kind::Write { changes };
-                        let strong = store.order.map(Order::of_plain);
-                        watch.note(part, home, lane, skip, store.bytes, kind, strong)?;
-                    } else {
-                        part.window.write(at, lane, store.bytes, value);
-                    }
+                    let old = if is_watched { part.window.read(at, lane, store.bytes) } else { 0 };
+                    part.window.write(at, lane, store.bytes, value);
+                    let is_other = is_watched && part.window.read(at, lane, store.bytes) != old;
+                    changes |= Mask::from(is_other) << lane;
                 }
+                let strong = store.order.map(Order::of_plain);
+                let written = (writing, changed.unwrap_or(changes));
+                watch.note_writes((part, home), (skip, store.bytes), written, strong)?;
             }
             if let Some(order) = store.order {
                 for lane in lanes(part.lanes) {

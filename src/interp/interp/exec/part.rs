@@ -9,10 +9,40 @@ use crate::interp::registers::{LANES, Mask, lanes};
 pub(super) struct Part<'a> {
     /// The window.
     pub window: Window<'a>,
-    /// Each lane's offset in it.
+    /// Each lane's offset in it; 0 of other lanes.
     pub offsets: [u64; LANES],
     /// The lanes.
     pub lanes: Mask,
+}
+
+impl<'a> Part<'a> {
+    /// Those of some lanes whose access of `bytes` bytes lies in a window.
+    #[inline(always)]
+    pub(super) fn of(
+        window: Window<'a>,
+        addresses: &[u64; LANES],
+        mask: Mask,
+        bytes: u32,
+    ) -> Part<'a> {
+        let mut part = Part { window, offsets: [0; LANES], lanes: 0 };
+        let Some(last) = window.len.checked_sub(bytes.into()) else { return part };
+        for lane in 0..LANES {
+            let offset = addresses[lane].wrapping_sub(window.base);
+            let is_inside = offset <= last && mask >> lane & 1 != 0;
+            part.offsets[lane] = if is_inside { offset } else { 0 };
+            part.lanes |= Mask::from(is_inside) << lane;
+        }
+        part
+    }
+
+    /// The first lane whose offset is not a multiple of a power of two.
+    #[inline(always)]
+    pub(super) fn misaligned(&self, bytes: u32) -> Option<usize> {
+        let rest = u64::from(bytes - 1);
+        let any = self.offsets.iter().fold(0, |any, offset| any | offset);
+        let is_wrong = |lane: &usize| self.offsets[*lane] & rest != 0;
+        if any & rest == 0 { None } else { lanes(self.lanes).find(is_wrong) }
+    }
 }
 
 impl Part<'_> {

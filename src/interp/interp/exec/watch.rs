@@ -141,6 +141,29 @@ impl Watch<'_> {
 }
 
 impl Watch<'_> {
+    /// Notes that some lanes of a part have written `bytes` bytes, `skip` bytes behind the beginning of their parts, and which
+    /// bytes differ afterwards.
+    pub(super) fn note_writes(
+        &mut self,
+        (part, home): (&Part<'_>, StateSpace),
+        (skip, bytes): (u64, u32),
+        (mask, changes): (Mask, Mask),
+        strong: Option<Strength>,
+    ) -> Result<(), AccessFault> {
+        let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
+        if !matches!(home, StateSpace::Global | StateSpace::Shared) {
+            return Ok(());
+        }
+        let places = (&part.offsets, mask, bytes);
+        let race = shadow.write_all(part.window.region, places, changes, &self.who, (skip, strong));
+        let Some((lane, race)) = race else { return Ok(()) };
+        self.race = Some(race);
+        let message = "race: the thread writes bytes that".to_owned();
+        Err(AccessFault::new(lane, FaultKind::Race, message))
+    }
+}
+
+impl Watch<'_> {
     /// Lanes execute a fence.
     pub(super) fn fence(&mut self, mask: Mask, scope: Option<Scope>) {
         if let (Some(shadow), Some(scope)) = (self.shadow.as_deref_mut(), scope) {

@@ -61,6 +61,12 @@ impl Copies {
         words
     }
 
+    /// Whether there are none that a thread has not waited for.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// The copy that writes one of some bytes.
     #[inline]
     pub(super) fn find(&self, (offset, bytes): (u64, u32)) -> Option<Stamp> {

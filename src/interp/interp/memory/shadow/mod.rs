@@ -20,8 +20,10 @@ mod copies;
 mod orders;
 mod phases;
 mod reports;
+mod seen;
 mod sparse;
 mod stamp;
+mod warp;
 
 pub(in crate::interp) use phases::{Phase, Phases};
 pub(in crate::interp) use reports::Reports;
@@ -30,7 +32,7 @@ pub(in crate::interp) use stamp::{PhaseId, Site};
 use std::ops::Range;
 
 use crate::interp::memory::{Order, Scope, Strength};
-use crate::interp::registers::{LANES, Mask, lanes};
+use crate::interp::registers::Mask;
 
 use self::copies::{Copies, Owner};
 use self::orders::{Location, Orders, Thread};
@@ -384,62 +386,6 @@ impl Shadow {
         }
         let (earlier, wrote) = race.filter(|_| self.reports.wants(region, (offset, bytes)))?;
         Some(Race { conflict: me.conflict(earlier), ..self.race(who, earlier, wrote) })
-    }
-
-    /// Notes that some lanes read `bytes` bytes each, in ascending order; the first that races, with the earlier access.
-    /// `read_only`: by `ld.global.nc`.
-    pub(crate) fn read_all(
-        &mut self,
-        region: Option<usize>,
-        (offsets, mask, bytes): (&[u64; LANES], Mask, u32),
-        who: &Accessor,
-        (strong, read_only): (Option<Strength>, bool),
-    ) -> Option<(usize, Race)> {
-        for lane in lanes(mask) {
-            if let Some(race) = self.copied(region, (offsets[lane], bytes), who) {
-                return Some((lane, race));
-            }
-        }
-        let cells = match region {
-            Some(region) => &mut self.global[region],
-            None => &mut self.shared,
-        };
-        if bytes < 1 << cells.shift && !cells.refine(bytes) {
-            return None;
-        }
-        cells.expect(strong.is_some());
-        self.has_loose |= strong.is_some_and(|strong| strong.loose);
-        let (shift, count) = (cells.shift, (bytes as usize) >> cells.shift);
-        let mut me = Me {
-            stamp: Stamp::NONE,
-            before: who.before.clone(),
-            phases: &self.phases,
-            orders: self.orders.as_ref(),
-            place: (region, 0),
-        };
-        let mut found = None;
-        for lane in lanes(mask) {
-            me.stamp = Stamp::new(who.phase, lane, who.site, strong);
-            me.place.1 = offsets[lane];
-            // (Accesses are aligned.)
-            let first = (offsets[lane] >> shift) as usize;
-            for at in first..first + count {
-                found = found.or(cells.note(at, &me, Kind::Read));
-            }
-            let wanted = self.reports.wants(region, (offsets[lane], bytes));
-            if let Some((earlier, wrote)) = found.take().filter(|_| wanted) {
-                let race = self.race(who, earlier, wrote);
-                return Some((lane, Race { conflict: me.conflict(earlier), ..race }));
-            }
-            if read_only && wanted {
-                let mut writes = (first..first + count).map(|at| cells.last_write(at));
-                if let Some(write) = writes.find(|write| *write != Stamp::NONE) {
-                    let race = self.race(who, write, true);
-                    return Some((lane, Race { conflict: Conflict::ReadOnly, ..race }));
-                }
-            }
-        }
-        None
     }
 
     fn race(&self, who: &Accessor, earlier: Stamp, wrote: bool) -> Race {

@@ -95,6 +95,21 @@ impl Phases {
         &self.0[id as usize]
     }
 
+    /// The order between accesses in two phases, whichever lanes perform them; `None` if it depends on these.
+    pub(crate) fn of_all_lanes(&self, a: PhaseId, b: PhaseId) -> Option<Concurrency> {
+        if a == LAST || b == LAST {
+            return None;
+        }
+        let (a, b) = (self.get(a), self.get(b));
+        match () {
+            () if a.block != b.block => Some(Concurrency::Blocks),
+            () if a.epoch != b.epoch => Some(Concurrency::Ordered),
+            () if a.warp != b.warp => Some(Concurrency::Warps),
+            () if a.first == b.first => None,
+            () => Some(Concurrency::Ordered),
+        }
+    }
+
     /// Whether anything orders two accesses. Accesses of two blocks are never ordered.
     #[inline]
     pub(crate) fn concurrency(&self, a: Stamp, b: Stamp) -> Concurrency {
