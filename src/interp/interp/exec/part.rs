@@ -26,8 +26,8 @@ impl<'a> Part<'a> {
     ) -> Part<'a> {
         let mut part = Part { window, offsets: [0; LANES], lanes: 0 };
         let Some(last) = window.len.checked_sub(bytes.into()) else { return part };
-        for lane in 0..LANES {
-            let offset = addresses[lane].wrapping_sub(window.base);
+        for (lane, address) in addresses.iter().enumerate() {
+            let offset = address.wrapping_sub(window.base);
             let is_inside = offset <= last && mask >> lane & 1 != 0;
             part.offsets[lane] = if is_inside { offset } else { 0 };
             part.lanes |= Mask::from(is_inside) << lane;
