@@ -23,6 +23,15 @@ fn turn(offsets: &[u64; LANES], mask: Mask, bytes: u64) -> u64 {
     if mask == 0 {
         return 0;
     }
+    // Words of one row are in banks of their own.
+    let (mut least, mut most) = (u64::MAX, 0);
+    for lane in lanes(mask) {
+        least = least.min(offsets[lane]);
+        most = most.max(offsets[lane]);
+    }
+    if (most + bytes).div_ceil(4) - least / 4 <= BANKS as u64 {
+        return 1;
+    }
     let mut held = [NONE; BANKS];
     let words = |lane: usize| offsets[lane] / 4..(offsets[lane] + bytes).div_ceil(4);
     let mut conflict = false;
