@@ -318,7 +318,10 @@ impl<'o> Gate<'o> {
             let work = pipeline::expected(facts);
             let kernels = rewritten.report.kernels.iter().filter(|kernel| kernel.is_rewritten());
             let refused = kernels.filter_map(|kernel| {
-                let (why, what) = self.policy.not_tried(kernel, *work.get(&kernel.name)?)?;
+                let expected = *work.get(&kernel.name)?;
+                let name = demangled(&kernel.name);
+                log::debug!("{name} is expected to have {:.3} times the work", expected.work);
+                let (why, what) = self.policy.not_tried(kernel, expected)?;
                 Some((kernel.name.clone(), why, what))
             });
             refused.collect::<Vec<Refused>>()
