@@ -25,8 +25,8 @@ const SLICE: u64 = 1 << 11;
 const PATIENCE: u32 = 8;
 
 /// How often in a row groups of a block find phases of `mbarrier` objects unfinished before that is a deadlock: only threads
-/// of the block arrive.
-const MAX_TESTS: u64 = 1 << 18;
+/// of the block arrive. A block has at most 2^10 groups, so that each has asked again and again by then.
+const MAX_TESTS: u64 = 1 << 15;
 
 /// Whether a block has finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
