@@ -40,32 +40,16 @@ const FENCED: [(&str, &[&str]); 8] = [
 
 /// The rooms of `verify` from the ground up, each with the other rooms that it uses: no more and no fewer. The files of
 /// a room use only those before them in the list in the room's `mod.rs`.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 9] = [
     ("program", &[]),
     ("terms", &["program"]),
-    ("bypass", &["program", "terms"]),
-    ("unroll", &["program", "bypass"]),
-    ("promotion", &["program", "bypass"]),
+    ("undo", &["program", "terms"]),
     ("record", &["program", "terms"]),
     ("lane", &["program", "terms", "record"]),
     ("proof", &["program", "terms", "record"]),
     ("oracle", &["program", "terms", "record", "lane", "proof"]),
     ("witness", &["program", "terms", "record", "proof"]),
-    (
-        "compare",
-        &[
-            "program",
-            "bypass",
-            "unroll",
-            "promotion",
-            "terms",
-            "record",
-            "lane",
-            "proof",
-            "oracle",
-            "witness",
-        ],
-    ),
+    ("compare", &["program", "undo", "terms", "record", "lane", "proof", "oracle", "witness"]),
 ];
 
 /// The most lines of a function.

@@ -21,10 +21,7 @@
 //! - `program`: the two programs before evaluation: how the validator treats each instruction, and which instructions
 //!   match
 //! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
-//! - `bypass`: branches of the rewritten program whose two sides do the same in a whole thread block, and parts of both
-//!   programs that do
-//! - `unroll`: loops around shuffles with a constant number of iterations, unrolled in the texts of both programs
-//! - `promotion`: loops of the rewritten program beside the same loop with values in memory instead of registers
+//! - `undo`: undoes versions of code: branches whose sides do the same, loops beside the same loop, unrolled loops
 //! - `record`: the results of an evaluation, as data
 //! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
 //! - `proof`: terms as other lanes have them, and whether two terms are equal at a place
@@ -53,16 +50,14 @@ use ptxasw_ptx::unit_tests;
 use ptxasw_ptx::{bytes, isa, kernels, parallel, ptx, source};
 use ptxasw_terms::{expr, solver};
 
-mod bypass;
 mod compare;
 mod lane;
 mod oracle;
 mod program;
-mod promotion;
 mod proof;
 mod record;
 mod terms;
-mod unroll;
+mod undo;
 mod witness;
 
 use std::path::PathBuf;

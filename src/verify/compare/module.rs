@@ -9,18 +9,16 @@ use super::functions::{certified, compare};
 use super::outside::{outside, words};
 use super::renamed::under_parameters;
 use crate::Options;
-use crate::bypass::{without_bypasses, without_parts};
 use crate::expr::within;
 use crate::parallel;
 use crate::program::{Both, Certificate, ModuleArrays, Program, Refused, arrays, refused};
-use crate::promotion::{switched, without_promotions};
 use crate::ptx::{
     self, Body, Depth, Directive, Function, FunctionKind, Item, Module, StateSpace, Statement,
     Variable,
 };
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
-use crate::unroll::unrolled;
+use crate::undo::{LOOPS, Undone, VERSIONS, undone, with_parts};
 use crate::witness::{CertificateOutcome, FunctionReport, Problem, Verdict, Verification};
 
 /// Taken for granted where an array in shared memory is laid out anew, or nobody reads it by its name.
@@ -79,16 +77,6 @@ fn replace(functions: &mut [FunctionReport], by: Vec<FunctionReport>) {
     }
 }
 
-/// The rewritten text without versions of code that are shown to do the same.
-fn without_versions(original: &SourceFile, rewritten: &SourceFile) -> Option<SourceFile> {
-    let mut text = without_bypasses(original, rewritten);
-    for pass in [without_promotions, switched] {
-        let next = pass(original, text.as_ref().unwrap_or(rewritten));
-        text = next.or(text);
-    }
-    text
-}
-
 /// Validates the functions of some names.
 fn validated(
     (original, rewritten): (&SourceFile, &SourceFile),
@@ -100,22 +88,20 @@ fn validated(
     let [original, rewritten] =
         [old.as_ref().unwrap_or(original), new.as_ref().unwrap_or(rewritten)];
     let simpler = match guide {
-        Guide::Certificate(certificate) if !certificate.has_versions() => None,
-        _ => without_versions(original, rewritten),
+        Guide::Certificate(certificate) if !certificate.has_versions() => Undone::default(),
+        _ => undone([original, rewritten], VERSIONS, is_wanted),
     };
-    let rewritten = simpler.as_ref().unwrap_or(rewritten);
+    let [_, rewritten] = simpler.over([original, rewritten]);
     let mut found = verify_texts(original, rewritten, options, (is_wanted, guide))?;
     let is_unknown = |name: &str| {
         let mut functions = found.functions.iter();
         functions.any(|one| one.name == name && one.verdict == Verdict::Unknown)
     };
-    let loops = [original, rewritten].map(|source| unrolled(source, &is_unknown));
-    if let [None, None] = loops {
+    let loops = undone([original, rewritten], LOOPS, &is_unknown);
+    if loops.by.is_empty() {
         return Ok(found);
     }
-    let [before, after] = &loops;
-    let [before, after] =
-        [before.as_ref().unwrap_or(original), after.as_ref().unwrap_or(rewritten)];
+    let [before, after] = loops.over([original, rewritten]);
     let guide = match guide {
         Guide::Search { .. } => Guide::Search { by_parts: false },
         certificate => certificate,
@@ -349,11 +335,15 @@ fn by_equal_parts(
 ) -> FunctionReport {
     let name = &report.name;
     let compared = |shape: Option<[u32; 3]>| {
-        let [old, new] = without_parts(texts, name, shape)?;
-        let modules = [ptx::parse(&old, Depth::All).ok()?, ptx::parse(&new, Depth::All).ok()?];
+        let left = with_parts(shape, |parts| undone(texts, parts, &|one| one == name));
+        if left.by.is_empty() {
+            return None;
+        }
+        let [old, new] = left.over(texts);
+        let modules = [ptx::parse(old, Depth::All).ok()?, ptx::parse(new, Depth::All).ok()?];
         let [before, after] = &modules;
-        let of_before = ModuleArrays::of(&old, before);
-        let of_after = ModuleArrays::of(&new, after);
+        let of_before = ModuleArrays::of(old, before);
+        let of_after = ModuleArrays::of(new, after);
         let shared = Both { original: &of_before, rewritten: &of_after };
         let named = |module: &Module<'_>| module.functions().position(|one| one.name.text == name);
         let one = before.functions().nth(named(before)?)?;
@@ -361,7 +351,7 @@ fn by_equal_parts(
         let modules = Both { original: before, rewritten: after };
         let options = Options { block: shape.or(options.block), ..options.clone() };
         let guide = Guide::Search { by_parts: false };
-        let found = pair((&old, one), (&new, other), (modules, shared), (&options, guide));
+        let found = pair((old, one), (new, other), (modules, shared), (&options, guide));
         Some(found).filter(|found| found.verdict == Verdict::Equal)
     };
     if let Some(shape) = shape {

@@ -56,7 +56,7 @@
 //! A store to an array in shared memory that the rewritten program does not read may be left out (`compare::unread`): the
 //! array's bytes live as long as the block.
 //!
-//! A branch around code with shuffles may be left out where its two sides do the same for a whole thread block (`bypass`): all threads
+//! A branch around code with shuffles may be left out where its two sides do the same for a whole thread block (`undo`): all threads
 //! are evaluated on unknown registers and memory, barriers and shuffles as meeting points. That warps are the threads 0 to 31, 32 to
 //! 63 and so on of a block of one row is the belief there (`verify::terms::hardware` has the general one).
 //!

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typed_index_collections::{TiVec, ti_vec};
 
+use super::edits::{Edits, Site};
 use super::known::Definitions;
 use super::memory::Memory;
 use super::threads::{Block, Crew, End, Place, is_barrier, is_shuffle};
@@ -24,16 +25,6 @@ const MAX_SIZE: usize = 20_000_000;
 /// How many places behind a branch are tried for the one where both sides have met.
 const MAX_ENDS: usize = 8;
 
-/// A branch that may be left out.
-pub(super) struct Bypass {
-    /// The branch.
-    pub branch: InstId,
-    /// Whether the side that stays is the one to which it jumps.
-    pub jumps: bool,
-    /// The blocks that only the other side leads to.
-    pub unused: Vec<BlockId>,
-}
-
 /// A function with its analyses.
 pub(super) struct Subject<'p, 'm, 's> {
     pub function: &'p Function<'s>,
@@ -47,11 +38,8 @@ pub(super) struct Subject<'p, 'm, 's> {
 
 impl<'p, 'm, 's> Subject<'p, 'm, 's> {
     /// A kernel with its analyses, unless it is too large.
-    pub(super) fn of(
-        module: &'p Module<'s>,
-        function: &'p Function<'s>,
-        flow: &'p Flow<'m, 's>,
-    ) -> Option<Self> {
+    pub(super) fn of(site: &Site<'p, 'm, 's>) -> Option<Self> {
+        let Site { module, function, flow, .. } = *site;
         let size = flow.blocks.len() * flow.registers.len();
         if function.kind != FunctionKind::Entry || size > MAX_SIZE {
             return None;
@@ -64,35 +52,39 @@ impl<'p, 'm, 's> Subject<'p, 'm, 's> {
     }
 }
 
-/// The first branch of a kernel that may be left out.
-pub(super) fn bypass<'s>(
-    module: &Module<'s>,
-    function: &Function<'s>,
-    flow: &Flow<'_, 's>,
-) -> Option<Bypass> {
-    let mut branches = flow.block_ids().filter_map(|block| {
+/// Leaves out branches whose two sides do the same, with the code of the side that has shuffles.
+pub(super) fn bypasses(site: &Site<'_, '_, '_>) -> Edits {
+    let (flow, mut edits) = (site.flow, Edits::default());
+    let candidate = |block: BlockId| {
         let [one, other] = flow.block(block).successors[..] else { return None };
         if !begins_at_barrier(flow, block) {
             return None;
         }
-        let sides = [(one, other), (other, one)];
-        let found = sides.into_iter().find_map(|(side, kept)| {
+        [(one, other), (other, one)].into_iter().find_map(|(side, kept)| {
             let EdgeCondition::Predicate(register, true) = side.condition else { return None };
             let unused = only_by(flow, (block, side.to));
             let shuffles = unused.iter().any(|block| has_shuffle(flow, *block));
-            shuffles.then_some((register, side.to, kept.to, unused))
-        });
-        Some((block, found?))
-    });
-    let first = branches.next()?;
-    let subject = Subject::of(module, function, flow)?;
-    std::iter::once(first).chain(branches).find_map(|(block, (register, side, kept, unused))| {
-        subject.is_bypass(block, register, (side, kept)).then(|| {
-            let branch = flow.block(block).end.before();
-            let target = flow.insts[branch].targets.first().copied();
-            Bypass { branch, jumps: target == Some(flow.block(kept).first), unused }
+            shuffles.then_some((block, register, (side.to, kept.to), unused))
         })
-    })
+    };
+    let mut found = flow.block_ids().filter_map(candidate).peekable();
+    if found.peek().is_none() {
+        return edits;
+    }
+    let Some(subject) = Subject::of(site) else { return edits };
+    for (block, register, (side, kept), unused) in found {
+        if !subject.is_bypass(block, register, (side, kept)) {
+            continue;
+        }
+        let (branch, mut own) = (flow.block(block).end.before(), Edits::default());
+        match flow.insts[branch].targets.first() == Some(&flow.block(kept).first) {
+            true => own.jump(site, branch),
+            false => own.remove(site, [branch].into_iter()),
+        }
+        own.remove(site, unused.iter().flat_map(|block| flow.block(*block).instructions()));
+        edits.join(own);
+    }
+    edits
 }
 
 fn has_shuffle(flow: &Flow<'_, '_>, block: BlockId) -> bool {

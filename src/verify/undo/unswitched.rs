@@ -7,32 +7,70 @@
 use rustc_hash::FxHashSet;
 
 use super::body::Body;
+use super::edits::{Edits, Site, fresh};
 use super::iterations::{is_invariant, named};
 use super::twins::{is_branch, is_equal};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::program::{Role, depends_on_convergence, results, role};
 
 /// Two loops with a branch in front of them.
-pub(super) struct Unswitched {
+struct Unswitched {
     /// The branch; where it is taken, it leads to the second loop.
-    pub branch: InstId,
+    branch: InstId,
     /// The instructions that compute its predicate. Nothing else reads or writes their results.
-    pub code: Vec<InstId>,
+    code: Vec<InstId>,
     /// The first instruction of the first loop.
-    pub first: InstId,
+    first: InstId,
     /// What differs: the code of a block of the first loop, and that of the second.
-    pub differing: Vec<[InstRange; 2]>,
+    differing: Vec<[InstRange; 2]>,
     /// The second loop.
-    pub second: InstRange,
+    second: InstRange,
 }
 
-/// The first such loops of a function.
-pub(super) fn unswitched(flow: &Flow<'_, '_>) -> Option<Unswitched> {
+/// Makes one loop of two, with a test in each iteration in the place of the one in front of both.
+pub(super) fn unswitched(site: &Site<'_, '_, '_>) -> Edits {
+    let (flow, mut edits) = (site.flow, Edits::default());
     // A branch more may change which lanes are together.
     if flow.insts.iter().any(depends_on_convergence) {
-        return None;
+        return edits;
     }
-    flow.block_ids().find_map(|entry| behind(flow, entry))
+    let stem = fresh("$switched", &[site.source]);
+    for (number, entry) in flow.block_ids().enumerate() {
+        let found = behind(flow, entry);
+        let found = found.and_then(|found| found.in_one(site, &format!("{stem}{number}_")));
+        found.into_iter().for_each(|one| edits.join(one));
+    }
+    edits
+}
+
+impl Unswitched {
+    /// Puts the test at the head of the first loop, with branches to what differs in the second one, and leaves out the rest
+    /// of that one.
+    fn in_one(&self, site: &Site<'_, '_, '_>, stem: &str) -> Option<Edits> {
+        let mut edits = Edits::default();
+        let is_one_scope = site.is_one_scope(self.code.iter().copied().chain([self.branch]));
+        edits.own(site, &self.branch.to(self.second.end)).filter(|()| is_one_scope)?;
+        let start = |at: InstId| site.span(at).start;
+        let opcode = site.flow.insts[self.branch].ast.opcode.span.start as usize;
+        let guard = &site.source.text()[start(self.branch)..opcode];
+        (!guard.contains('/')).then_some(())?;
+        edits.remove_bytes(site.span(self.branch));
+        edits.insert(start(self.first), site.code(self.code.iter().copied())?);
+        let mut rest = start(self.second.start);
+        for (number, [first, second]) in self.differing.iter().enumerate() {
+            let [to, back] = ["to", "back"].map(|word| format!("{stem}{word}{number}"));
+            edits.insert(start(first.start), format!("{guard}bra {to}; "));
+            edits.insert(start(first.end), format!("{back}: "));
+            let (from, end) = (start(second.start), start(second.end));
+            let end = if second.start == second.end { from } else { end };
+            edits.remove_bytes(rest..from);
+            edits.insert(from, format!("{to}: "));
+            edits.insert(end, format!("bra {back}; "));
+            rest = end;
+        }
+        edits.remove_bytes(rest..site.span(self.second.end.before()).end);
+        Some(edits)
+    }
 }
 
 /// The loops that the branch at the end of a block leads to.

@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::bypass::{Thread, Values, compute};
+use super::operation::{Thread, compute};
+use super::values::Values;
 use crate::cfg::{Flow, InstId, RegisterId};
 use crate::expr::TermId;
 use crate::isa::Special;

@@ -4,7 +4,7 @@
 //! Pairs of registers that hold the same in front of the parts are guessed, unless their values are computed from the thread's
 //! number and parameters alone. [`super::same`] evaluates the parts.
 //!
-//! [`super::cut`] takes these parts out of both texts, and the rest is compared.
+//! [`super::parts`] takes these parts out of both texts, and the rest is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};

@@ -1,10 +1,12 @@
-//! The text of a file with counted loops around shuffles unrolled.
+//! Unrolls loops around shuffles with a constant number of iterations.
+//!
+//! That is the same program: the number of iterations is computed from constants that reach the loop on the only way there.
+//! So a loop that one of two programs has can be compared with straight code in the other.
 
 use super::constants::Constants;
-use crate::cfg::{self, BlockId, EdgeCondition, Flow, InstId, InstRange, RegisterId};
+use super::edits::{Edits, Site};
+use crate::cfg::{BlockId, EdgeCondition, Flow, InstId, InstRange, RegisterId};
 use crate::isa::Opcode;
-use crate::ptx::{self, Depth};
-use crate::source::SourceFile;
 
 /// The most iterations that are written out.
 const MAX_ITERATIONS: u32 = 64;
@@ -12,37 +14,17 @@ const MAX_ITERATIONS: u32 = 64;
 /// The most blocks in front of a loop that are looked at.
 const MAX_BLOCKS: usize = 64;
 
-/// A file with the loops of some functions unrolled, by the functions' names; `None` if they have none. Lines stay where
-/// they are.
-pub(crate) fn unrolled(
-    source: &SourceFile,
-    is_wanted: &dyn Fn(&str) -> bool,
-) -> Option<SourceFile> {
-    let module = ptx::parse(source, Depth::All).ok()?;
-    let mut text = source.text().to_owned();
-    let mut edits: Vec<(usize, usize, String)> = Vec::new();
-    let bodies = module.functions().filter(|one| one.statements().is_some());
-    for function in bodies.filter(|one| is_wanted(one.name.text)) {
-        let Ok(flow) = cfg::build(source, function) else { continue };
-        let headers = flow.loops.loops.iter().map(|one| one.header);
-        edits.extend(headers.filter_map(|header| iterations(source, &flow, header)).flatten());
-    }
-    if edits.is_empty() {
-        return None;
-    }
-    edits.sort_unstable();
-    for (from, to, code) in edits.into_iter().rev() {
-        text.replace_range(from..to, &code);
-    }
-    Some(SourceFile::new(source.name(), text))
+/// Writes out the iterations of loops around shuffles.
+pub(super) fn unrolled(site: &Site<'_, '_, '_>) -> Edits {
+    let mut edits = Edits::default();
+    let loops = site.flow.loops.loops.iter();
+    loops.filter_map(|one| iterations(site, one.header)).for_each(|one| edits.join(one));
+    edits
 }
 
-/// The loop's branches by their places in the text, with what takes their places: nothing, or further iterations.
-fn iterations(
-    source: &SourceFile,
-    flow: &Flow<'_, '_>,
-    header: BlockId,
-) -> Option<Vec<(usize, usize, String)>> {
+/// Puts further iterations in the place of a loop's branch back.
+fn iterations(site: &Site<'_, '_, '_>, header: BlockId) -> Option<Edits> {
+    let flow = site.flow;
     let Tested { latch, test, predicate, again, is_first } = tested(flow, header)?;
     let insts = flow.block(header).first.to(flow.block(latch).end);
     let is_shuffle = |at: InstId| flow.insts[at].ast.form.opcode == Opcode::Shfl;
@@ -50,41 +32,19 @@ fn iterations(
     let parts = [insts.start.to(test.next()), test.next().to(insts.end)];
     let count = executions(flow, (header, latch), &parts, (predicate, again))?;
     let branch = insts.end.before();
-    let copied = |part: InstRange| {
-        let mut copy = String::new();
-        for at in part.filter(|at| *at != test && *at != branch) {
-            let text = source.slice(flow.insts[at].ast.span);
-            if text.contains(['\n', '/']) {
-                return None;
-            }
-            copy += text;
-            copy.push(' ');
-        }
-        Some(copy)
-    };
+    let copied = |part: InstRange| site.code(part.filter(|at| *at != test && *at != branch));
     let [first, second] = parts.map(copied);
     let (first, second) = (first?, second?);
-    let whole =
-        flow.insts[insts.start].ast.span.start as usize..flow.insts[branch].ast.span.end as usize;
-    // (A name may mean another register where the copies stand.)
-    let scope = |at: InstId| flow.scopes.scope_at(flow.insts[at].ast.span.start as usize);
-    let is_renamed = source.text()[whole].contains(".reg");
-    if is_renamed || insts.clone().any(|at| scope(at) != scope(branch)) {
-        return None;
-    }
+    let mut edits = Edits::default();
+    edits.own(site, &insts)?;
     // Of a loop that tests first, the text has one iteration, and the first part comes once more at the end.
     let further = match is_first {
         true => format!("{first}{second}").repeat(count as usize - 2) + &first,
         false => first.repeat(count as usize - 1),
     };
-    let edit = |at: InstId, code: String| {
-        let span = flow.insts[at].ast.span;
-        let lines = source.slice(span).matches('\n').count();
-        (span.start as usize, span.end as usize, code + &"\n".repeat(lines))
-    };
-    let mut edits = vec![edit(branch, further)];
+    edits.replace(site, branch, further);
     if is_first {
-        edits.push(edit(test, String::new()));
+        edits.remove(site, [test].into_iter());
     }
     Some(edits)
 }

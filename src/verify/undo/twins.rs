@@ -3,16 +3,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::Body;
+use super::edits::{Edits, Site};
 use super::iterations::{Iterations, named, place};
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
 use crate::program::{Role, depends_on_convergence, results, role};
 use crate::ptx::StateSpace;
-
-/// The instructions that may be left out: from the branch that leads to them or past them.
-pub(super) struct Promotion {
-    pub insts: InstRange,
-}
 
 /// Two loops that one branch leads to.
 struct Twins {
@@ -50,21 +46,27 @@ impl Kept {
     }
 }
 
-/// The first loop with values in registers that is equivalent to the one beside it.
-pub(super) fn promotion(flow: &Flow<'_, '_>) -> Option<Promotion> {
+/// Leaves out loops with values in registers that are equivalent to those beside them, each with the branch that leads to it
+/// or past it.
+pub(super) fn promotions(site: &Site<'_, '_, '_>) -> Edits {
+    let (flow, mut edits) = (site.flow, Edits::default());
     // A branch more may change which lanes are together.
     if flow.insts.iter().any(depends_on_convergence) {
-        return None;
+        return edits;
     }
     let at: FxHashMap<InstId, BlockId> =
         flow.block_ids().map(|id| (flow.block(id).first, id)).collect();
-    flow.block_ids().find_map(|entry| {
+    let promotion = |entry: BlockId| {
         let twins = Twins::behind(flow, entry, &at)?;
         let kept = twins.kept(flow)?;
         let is_proved = twins.is_closed(flow, &kept) && twins.are_apart(flow, &kept);
-        let start = flow.block(entry).end.before();
-        is_proved.then(|| Promotion { insts: start.to(twins.end()) })
-    })
+        let row = flow.block(entry).end.before().to(twins.end());
+        let mut edits = Edits::default();
+        is_proved.then_some(())?;
+        edits.remove_row(site, &row).map(|()| edits)
+    };
+    flow.block_ids().filter_map(promotion).for_each(|one| edits.join(one));
+    edits
 }
 
 impl Twins {

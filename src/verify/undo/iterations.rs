@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::body::Body;
-use crate::bypass::{Thread, Values, compute, operand};
+use super::operation::{Thread, compute, operand};
+use super::values::Values;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId, UnaryOp};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Special};
