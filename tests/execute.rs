@@ -43,3 +43,4 @@ mod interp;
 mod mistakes;
 mod mutation;
 mod networks;
+mod undone;

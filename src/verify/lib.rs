@@ -66,6 +66,8 @@ use std::sync::Arc;
 pub use compare::{only_kernels, under_names, verify};
 pub use program::{Certificate, Change, FunctionCertificate, Kind, Lemma, Lines, Replaced};
 pub use terms::Precondition;
+#[cfg(feature = "internals")]
+pub use undo::steps;
 pub use witness::{
     CertificateOutcome, Counterexample, FunctionReport, Problem, Verdict, Verification,
 };

@@ -141,6 +141,22 @@ fn json_has_all_that_is_said() {
     let linear = thread[0] + block[0] * (thread[1] + block[1] * thread[2]);
     assert_eq!(example["lane"], linear % 32);
     assert_ne!(example["original"], example["rewritten"]);
+    assert_eq!(function.get("undone"), None);
+}
+
+#[test]
+fn passes_that_undo_versions_are_listed() {
+    for (name, pass) in [
+        ("tree_by_a_warp", "bypass"),
+        ("promoted_sum", "promotion"),
+        ("unswitched", "unswitching"),
+        ("tree_by_hand", "parts"),
+    ] {
+        let output = run(&pair(&format!("equal/{name}")), &["--format", "json"]);
+        assert_eq!(report(&output)["functions"][0]["undone"], json!([pass]), "{name}");
+    }
+    let text = run(&pair("equal/tree_by_a_warp"), &[]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("queries), undone: bypass\n"));
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub enum Set {
     Algebra,
     /// Mistakes about blocks that are not executed.
     Blocks,
+    /// Mistakes of the judge where it undoes versions of code.
+    Undo,
 }
 
 /// Lists each mistake once, with its meaning and the sets that it belongs to.
@@ -582,6 +584,18 @@ mistakes! {
     BlocksMeet: Blocks,
     /// An index that is widened may have wrapped around.
     WrapsUnseen: Blocks,
+    /// A bypass is undone although its sides leave other values in registers.
+    UndoneOtherValues: Undo,
+    /// The side with shuffles of a bypass stays, and the other one is left out.
+    UndoneOtherSide: Undo,
+    /// A loop with values in registers is undone although it does not store them where it is left.
+    UndoneUnstored: Undo,
+    /// The code of the second one of two unswitched loops is executed whatever the test says.
+    UndoneUntested: Undo,
+    /// A loop is unrolled to one iteration less.
+    UndoneIterationLess: Undo,
+    /// Parts of two kernels are left out although threads do something else in them.
+    UndoneOtherActions: Undo,
 }
 
 #[cfg(feature = "internals")]

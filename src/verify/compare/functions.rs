@@ -412,6 +412,7 @@ impl Comparison<'_, '_> {
             certificate: None,
             within_arrays: !self.unread.is_empty() && verdict == Verdict::Equal,
             layouts: Vec::new(),
+            undone: Vec::new(),
         }
     }
 }

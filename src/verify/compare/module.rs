@@ -93,6 +93,7 @@ fn validated(
     };
     let [_, rewritten] = simpler.over([original, rewritten]);
     let mut found = verify_texts(original, rewritten, options, (is_wanted, guide))?;
+    list(&simpler, &mut found.functions);
     let is_unknown = |name: &str| {
         let mut functions = found.functions.iter();
         functions.any(|one| one.name == name && one.verdict == Verdict::Unknown)
@@ -108,9 +109,18 @@ fn validated(
     };
     let mut again = verify_texts(before, after, options, (&is_unknown, guide))?.functions;
     again.retain(|one| one.verdict != Verdict::Unknown);
+    [&loops, &simpler].into_iter().for_each(|undone| list(undone, &mut again));
     replace(&mut found.functions, again);
     found.verdict = overall(&found.functions, &found.problems, options);
     Ok(found)
+}
+
+/// Lists the passes that changed functions in their reports.
+fn list(undone: &Undone, functions: &mut [FunctionReport]) {
+    for function in functions {
+        let by = undone.by.get(&function.name);
+        function.undone.splice(0..0, by.into_iter().flatten().copied());
+    }
 }
 
 /// The worst verdict on the functions and on the text outside of them.
@@ -351,7 +361,8 @@ fn by_equal_parts(
         let modules = Both { original: before, rewritten: after };
         let options = Options { block: shape.or(options.block), ..options.clone() };
         let guide = Guide::Search { by_parts: false };
-        let found = pair((old, one), (new, other), (modules, shared), (&options, guide));
+        let mut found = pair((old, one), (new, other), (modules, shared), (&options, guide));
+        list(&left, std::slice::from_mut(&mut found));
         Some(found).filter(|found| found.verdict == Verdict::Equal)
     };
     if let Some(shape) = shape {

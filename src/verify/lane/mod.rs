@@ -4,8 +4,6 @@
 //! - `state`: the values at an instruction, and the `Oracle`
 //! - `operands`: operands as terms, results into destinations
 //! - `opaque`: instructions as uninterpreted functions
-//! - `moves`: `mov`
-//! - `setp`: comparisons
 //! - `semantics`: the results of the other instructions
 //! - `memory`: loads and stores
 //! - `current`: whether a loaded value is that of memory now
@@ -20,11 +18,9 @@ mod cutpoints;
 mod evaluate;
 mod joins;
 mod memory;
-mod moves;
 mod opaque;
 mod operands;
 mod semantics;
-mod setp;
 mod state;
 
 pub(crate) use congruence::{Paired, names_fit, pair, renames};

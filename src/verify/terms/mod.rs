@@ -6,6 +6,7 @@
 //! - `conditions`: path conditions, and terms simplified by them
 //! - `truth`: which predicates others decide by logic alone
 //! - `commute`: operands whose order does not matter
+//! - `meaning`: the exact results of instructions
 //! - `division`: facts about quotients and remainders
 //! - `wrap`: equalities that hold unless a sum wraps around, decided without a solver
 //! - `no_wrap`: equalities under the assumption that nothing that is widened wraps around
@@ -23,6 +24,7 @@ pub(crate) mod division;
 mod functions;
 pub(crate) mod hardware;
 mod layout;
+mod meaning;
 pub(crate) mod no_wrap;
 mod parts;
 mod symbols;
@@ -33,6 +35,7 @@ pub(crate) use apart::disjoint;
 pub use assume::Precondition;
 pub(crate) use functions::{BranchTarget, FloatComparison, Function, Lattice, Operation, Output};
 pub(crate) use layout::{Extent, Layout, Region};
+pub(crate) use meaning::{Registers, exact};
 pub(crate) use parts::{contradictory, halves, only_difference, same_shape};
 pub(crate) use symbols::{Info, Kind, Origin, Side, Symbols, Terms, TextNames};
 pub(crate) use truth::Truth;

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::body::Body;
-use super::operation::{Thread, compute, operand};
+use super::operation::{Thread, operand};
+use super::straight::{Lane, Registers};
 use super::values::Values;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId, UnaryOp};
-use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, Special};
-use crate::program::{Role, results, role};
+use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
+use crate::program::results;
 
 /// The largest change of a counter in one iteration.
 const MAX_STEP: u64 = 1 << 20;
@@ -22,62 +23,17 @@ const MOST_STEP: u64 = 1 << 31;
 /// The most by which a test may ask for more than is needed.
 const MAX_MORE: i64 = 1 << 32;
 
-/// Registers of one lane along straight code. A register that is read first has an unknown value.
-#[derive(Clone)]
-struct Registers {
-    held: FxHashMap<RegisterId, TermId>,
-}
-
-/// A place in straight code.
-struct Lane<'t, 'm, 's> {
-    flow: &'t Flow<'m, 's>,
-    values: &'t mut Values,
-    registers: Registers,
-}
-
-impl Thread for Lane<'_, '_, '_> {
-    fn values(&mut self) -> &mut Values {
-        self.values
-    }
-
-    fn read(&mut self, register: RegisterId) -> Option<TermId> {
-        if let Some(&known) = self.registers.held.get(&register) {
-            return Some(known);
+/// The register and the bytes added to it that make an access' address.
+pub(super) fn place(inst: &Inst<'_, '_>) -> Option<(RegisterId, i64)> {
+    inst.args.iter().find_map(|arg| match arg {
+        Arg::Memory { base: Base::Register(base), offset, rest } if rest.is_empty() => {
+            Some((*base, *offset))
         }
-        let width = self.width(register)?;
-        let term = self.values.any(width);
-        self.registers.held.insert(register, term);
-        Some(term)
-    }
-
-    fn special(&mut self, _register: Special) -> Option<TermId> {
-        None
-    }
-
-    fn width(&self, register: RegisterId) -> Option<u8> {
-        let bits = self.flow.registers[register].ty.bits();
-        u8::try_from(bits).ok().filter(|bits| (1..=64).contains(bits))
-    }
+        _ => None,
+    })
 }
 
 impl Lane<'_, '_, '_> {
-    /// Goes past an instruction that is executed `always`, or may not be.
-    fn pass(&mut self, at: InstId, always: bool) {
-        let inst = &self.flow.insts[at];
-        let plain = always && inst.guard.is_none() && role(inst) == Role::Pure;
-        let computed = if plain { compute(self, inst) } else { None };
-        for register in results(inst) {
-            match self.width(register) {
-                Some(width) => {
-                    let term = self.values.any(width);
-                    self.registers.held.insert(register, term);
-                }
-                None => _ = self.registers.held.remove(&register),
-            }
-        }
-        self.registers.held.extend(computed.unwrap_or_default());
-    }
-
     /// A register of 32 bits that an instruction may widen.
     fn word(&mut self, at: InstId) -> Option<TermId> {
         let inst = &self.flow.insts[at];
@@ -97,16 +53,6 @@ impl Lane<'_, '_, '_> {
         let base = self.read(base).filter(|_| self.width(base) == Some(64))?;
         Some(self.values.arena.add_constant(base, offset as u64))
     }
-}
-
-/// The register and the bytes added to it that make an access' address.
-pub(super) fn place(inst: &Inst<'_, '_>) -> Option<(RegisterId, i64)> {
-    inst.args.iter().find_map(|arg| match arg {
-        Arg::Memory { base: Base::Register(base), offset, rest } if rest.is_empty() => {
-            Some((*base, *offset))
-        }
-        _ => None,
-    })
 }
 
 /// One iteration: the addresses, by instruction, the numbers of 32 bits that may be widened, and the operands of the
@@ -150,8 +96,7 @@ pub(super) fn is_invariant(
     body: &Body,
 ) -> bool {
     let mut values = Values::default();
-    let registers = Registers { held: FxHashMap::default() };
-    let mut lane = Lane { flow, values: &mut values, registers };
+    let mut lane = Lane::new(flow, &mut values);
     // Registers that are read have the same unknown values in two iterations.
     for at in code.iter().copied().chain(body.range.clone()) {
         let inst = &flow.insts[at];
@@ -193,8 +138,7 @@ impl Iterations {
         body: &Body,
     ) -> Option<Iterations> {
         let mut values = Values::default();
-        let registers = Registers { held: FxHashMap::default() };
-        let mut lane = Lane { flow, values: &mut values, registers };
+        let mut lane = Lane::new(flow, &mut values);
         flow.block(entry).instructions().for_each(|at| lane.pass(at, true));
         let condition = lane.read(predicate)?;
         // What the loop reads and does not write is the same in all iterations.

@@ -1,7 +1,7 @@
 //! Undoes versions of code: proves that they do the same as the code beside them, and leaves them out of the text.
 //!
 //! In: two texts. Out: both without what the [`passes`] undo, for the comparison of the rest, and the names of the passes that
-//! changed each function.
+//! changed each function. After each pass both compute the same as before it (`tests/undone.rs`).
 //!
 //! **Bypasses** are branches around code that does the same. A side that exchanges values by shuffles is left out where the
 //! other side, which exchanges them through shared memory and barriers, leaves the same values in all registers and in shared
@@ -45,12 +45,12 @@
 //! - `same`: whether parts of two programs do the same, in blocks of one shape or of all shapes
 //! - `tails`: finds parts of two programs that do the same
 //! - `parts`: takes them out of both
+//! - `straight`: one lane along straight code
 //! - `body`: the code of a loop
 //! - `iterations`: the terms of a loop in its first iteration, in any one and in the next one, and how often it runs
 //! - `apart`: proves that accesses of a loop touch different bytes
 //! - `twins`: compares a loop with values in registers with one that has them in memory
 //! - `unswitched`: finds two loops with a test in front that can be made in each iteration
-//! - `constants`: registers that hold constants along a path
 //! - `unrolled`: unrolls loops around shuffles
 //! - `passes`: the passes, and the driver
 
@@ -58,7 +58,6 @@ mod accesses;
 mod actions;
 mod apart;
 mod body;
-mod constants;
 mod edits;
 mod iterations;
 mod known;
@@ -70,6 +69,7 @@ mod paths;
 mod same;
 mod sides;
 mod stages;
+mod straight;
 mod tails;
 mod threads;
 mod twins;
@@ -79,4 +79,6 @@ mod unswitched;
 mod values;
 mod warp;
 
+#[cfg(feature = "internals")]
+pub use passes::steps;
 pub(crate) use passes::{LOOPS, Undone, VERSIONS, undone, with_parts};

@@ -171,6 +171,23 @@ fn round(
     Some((next, edits))
 }
 
+/// The passes that change two texts, each with both texts behind it.
+#[cfg(feature = "internals")]
+pub fn steps(
+    original: &SourceFile,
+    rewritten: &SourceFile,
+) -> Vec<(&'static str, [SourceFile; 2])> {
+    let (mut texts, mut found) = ([original.clone(), rewritten.clone()], Vec::new());
+    for pass in VERSIONS.iter().chain(LOOPS) {
+        let next = undone(texts.each_ref(), std::slice::from_ref(pass), &|_| true);
+        if !next.by.is_empty() {
+            texts = next.over(texts.each_ref()).map(SourceFile::clone);
+            found.push((pass.name, texts.clone()));
+        }
+    }
+    found
+}
+
 /// The functions of a file that have bodies, by name.
 fn with_bodies<'f, 's>(module: &'f Module<'s>) -> BTreeMap<&'s str, &'f Function<'s>> {
     let all = module.functions().filter(|one| one.statements().is_some());

@@ -320,7 +320,8 @@ impl<'m, 's> Between<'_, '_, 'm, 's> {
             !old.has_others() && sizes.get(&start).is_some_and(|array| array.covers(own))
         };
         let difference: Vec<_> = one.memory.difference(&other.memory).collect();
-        let is_same = are_alike(&one.actions, &other.actions)
+        let is_same = (planted!(Bug::UndoneOtherActions)
+            || are_alike(&one.actions, &other.actions))
             && other.memory.is_within(&one.memory, &is_safe)
             && (end.is_none() || other.memory.is_left_like(&one.memory))
             && end.is_none_or(|end| both.are_unread(end, &difference, (known, crew), values))

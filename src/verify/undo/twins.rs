@@ -321,7 +321,8 @@ impl Twins {
                 return false;
             }
         }
-        unwritten.is_empty() && is_branch(&flow.insts[end]) && flow.insts[end].guard.is_none()
+        let is_stored = planted!(Bug::UndoneUnstored) || unwritten.is_empty();
+        is_stored && is_branch(&flow.insts[end]) && flow.insts[end].guard.is_none()
     }
 
     /// Whether no two of the places have a byte in common, and no other access of the loop touches one of them.

@@ -3,8 +3,10 @@
 //! That is the same program: the number of iterations is computed from constants that reach the loop on the only way there.
 //! So a loop that one of two programs has can be compared with straight code in the other.
 
-use super::constants::Constants;
 use super::edits::{Edits, Site};
+use super::operation::Thread;
+use super::straight::Lane;
+use super::values::Values;
 use crate::cfg::{BlockId, EdgeCondition, Flow, InstId, InstRange, RegisterId};
 use crate::isa::Opcode;
 
@@ -31,6 +33,7 @@ fn iterations(site: &Site<'_, '_, '_>, header: BlockId) -> Option<Edits> {
     insts.clone().find(|at| is_shuffle(*at))?;
     let parts = [insts.start.to(test.next()), test.next().to(insts.end)];
     let count = executions(flow, (header, latch), &parts, (predicate, again))?;
+    let count = if planted!(Bug::UndoneIterationLess) { count.max(3) - 1 } else { count };
     let branch = insts.end.before();
     let copied = |part: InstRange| site.code(part.filter(|at| *at != test && *at != branch));
     let [first, second] = parts.map(copied);
@@ -122,18 +125,20 @@ fn executions(
             _ => break,
         }
     }
-    let mut constants = Constants::new(flow);
+    let mut values = Values::default();
+    let mut lane = Lane::new(flow, &mut values);
     for block in before.into_iter().rev() {
-        flow.block(block).instructions().for_each(|at| constants.pass(at));
+        flow.block(block).instructions().for_each(|at| lane.pass(at, true));
     }
     for count in 1..=MAX_ITERATIONS {
-        first.clone().for_each(|at| constants.pass(at));
-        if (constants.of(predicate)? != 0) != again {
+        first.clone().for_each(|at| lane.pass(at, true));
+        let holds = lane.read(predicate).and_then(|term| lane.values.constant(term))?;
+        if (holds != 0) != again {
             // (A loop that tests first and does nothing else stays.)
             let is_empty = count == 1 && second.start < second.end;
             return (!is_empty).then_some(count);
         }
-        second.clone().for_each(|at| constants.pass(at));
+        second.clone().for_each(|at| lane.pass(at, true));
     }
     None
 }

@@ -75,6 +75,9 @@ pub struct FunctionReport {
     /// `a` of an array that begins at `A`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<String>,
+    /// The passes that have undone versions of code before both functions were compared, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<&'static str>,
     /// The claims that were not shown to hold; a difference comes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
@@ -95,6 +98,7 @@ impl FunctionReport {
             within_arrays: false,
             certificate: None,
             layouts: Vec::new(),
+            undone: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -200,6 +204,9 @@ impl fmt::Display for Verification {
                     false => format!("{shuffles} of {own_shuffles} shuffles understood"),
                 };
                 write!(f, " ({events} events, {shuffles}, {queries} solver queries)")?;
+            }
+            if !function.undone.is_empty() {
+                write!(f, ", undone: {}", function.undone.join(", "))?;
             }
             match &function.certificate {
                 None => writeln!(f)?,
