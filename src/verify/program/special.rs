@@ -30,6 +30,15 @@ pub(crate) enum Belief {
 }
 
 impl Belief {
+    /// Whether all threads of a block read one value, whenever they do.
+    pub(crate) fn is_uniform(self) -> bool {
+        match self {
+            Belief::WarpSize | Belief::Extent(_) | Belief::Block(_) | Belief::Blocks(_) => true,
+            Belief::Uniform(_) => true,
+            Belief::Thread(_) | Belief::Lane | Belief::LaneMask | Belief::Volatile(_) => false,
+        }
+    }
+
     /// The width in bits.
     pub(crate) fn width(self) -> u32 {
         match self {

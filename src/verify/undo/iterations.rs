@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::body::Body;
 use super::operation::{Thread, operand};
 use super::straight::{Lane, Registers};
+use super::uniform::named;
 use super::values::Values;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, InstId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, Substitution, TermId, UnaryOp};
@@ -423,26 +424,6 @@ fn comparison(flow: &Flow<'_, '_>, body: &Body) -> Option<Compared> {
         _ => return None,
     };
     is_plain.then_some(Compared { at, relation, ty: *ty })
-}
-
-/// The registers that an operand names, bases of addresses as well.
-pub(super) fn named(arg: &Arg<'_>) -> Vec<RegisterId> {
-    match arg {
-        Arg::Register(register)
-        | Arg::Not(register)
-        | Arg::Modified(register)
-        | Arg::Sum(register, _) => vec![*register],
-        Arg::Vector(elements) => elements.iter().flat_map(named).collect(),
-        Arg::Pair(pair) => pair.iter().flat_map(named).collect(),
-        Arg::Memory { base, rest, .. } => {
-            let base = match base {
-                Base::Register(base) => Some(*base),
-                Base::Symbol { .. } | Base::Absolute => None,
-            };
-            base.into_iter().chain(rest.iter().flat_map(named)).collect()
-        }
-        Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } | Arg::Sink => Vec::new(),
-    }
 }
 
 /// The operands of a condition that is `least <= value` without a sign.

@@ -4,7 +4,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::Body;
 use super::edits::{Edits, Site};
-use super::iterations::{Iterations, named, place};
+use super::iterations::{Iterations, place};
+use super::uniform::named;
 use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType};
 use crate::program::{Role, depends_on_convergence, results, role};

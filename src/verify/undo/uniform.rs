@@ -9,7 +9,7 @@ use typed_index_collections::{TiVec, ti_vec};
 
 use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow, Inst, PostDominators, RegisterId};
 use crate::isa::Opcode;
-use crate::program::{Belief, Role, belief, results, role};
+use crate::program::{Role, belief, results, role};
 use crate::ptx::StateSpace;
 
 /// Registers and blocks that are uniform over the thread block.
@@ -80,16 +80,11 @@ impl Uniform {
             Role::Load => inst.ast.form.space() == StateSpace::Param,
             _ => false,
         };
-        let is_special = |register| match belief(register) {
-            Belief::WarpSize | Belief::Extent(_) | Belief::Block(_) | Belief::Blocks(_) => false,
-            Belief::Uniform(_) => false,
-            Belief::Thread(_) | Belief::Lane | Belief::LaneMask | Belief::Volatile(_) => true,
-        };
         let mut differs = !alike;
         inst.args.iter().skip(1).for_each(|arg| {
             each(arg, &mut |leaf| match leaf {
                 Leaf::Register(register) => differs |= self.varies(register),
-                Leaf::Special(register) => differs |= is_special(register),
+                Leaf::Special(register) => differs |= !belief(register).is_uniform(),
             });
         });
         differs || inst.guard.is_some_and(|(register, _)| self.varies(register))
@@ -132,6 +127,17 @@ pub(super) fn each(arg: &Arg<'_>, visit: &mut dyn FnMut(Leaf)) {
     }
 }
 
+/// The registers that an operand names, bases of addresses as well.
+pub(super) fn named(arg: &Arg<'_>) -> Vec<RegisterId> {
+    let mut found = Vec::new();
+    each(arg, &mut |leaf| {
+        if let Leaf::Register(register) = leaf {
+            found.push(register);
+        }
+    });
+    found
+}
+
 /// The registers that an instruction may read.
 pub(super) fn reads(inst: &Inst<'_, '_>) -> Vec<RegisterId> {
     let first_is_result =
@@ -140,15 +146,9 @@ pub(super) fn reads(inst: &Inst<'_, '_>) -> Vec<RegisterId> {
                 inst.ast.form.opcode,
                 Opcode::Prefetch | Opcode::Prefetchu | Opcode::NanoSleep | Opcode::PmEvent
             );
-    let mut found: Vec<RegisterId> = inst.guard.iter().map(|(register, _)| *register).collect();
-    for arg in inst.args.iter().skip(usize::from(first_is_result)) {
-        each(arg, &mut |leaf| {
-            if let Leaf::Register(register) = leaf {
-                found.push(register);
-            }
-        });
-    }
-    found
+    let guard = inst.guard.iter().map(|(register, _)| *register);
+    let args = inst.args.iter().skip(usize::from(first_is_result));
+    guard.chain(args.flat_map(named)).collect()
 }
 
 /// For each block the registers whose values may be read there or behind before they are written.

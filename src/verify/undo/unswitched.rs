@@ -8,8 +8,9 @@ use rustc_hash::FxHashSet;
 
 use super::body::Body;
 use super::edits::{Edits, Site, fresh};
-use super::iterations::{is_invariant, named};
+use super::iterations::is_invariant;
 use super::twins::{is_branch, is_equal};
+use super::uniform::named;
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, InstId, InstRange, RegisterId};
 use crate::program::{Role, depends_on_convergence, results, role};
 
