@@ -291,6 +291,11 @@ fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
     if let Some(digits) = &spec.bytes {
         return of_bytes(ty, digits, spec);
     }
+    if let (None, Some(len), None) = (&spec.data, spec.len, &spec.fill)
+        && len.saturating_mul(ty.bytes()) <= MAX_BUFFER
+    {
+        return Ok(Buffer { ty, bytes: vec![0; len * ty.bytes()] });
+    }
     let elements = match (&spec.data, spec.len) {
         (Some(data), len) => {
             if len.is_some_and(|len| len != data.len()) {

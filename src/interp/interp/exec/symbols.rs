@@ -5,14 +5,14 @@ use super::machine::Machine;
 use super::part::Part;
 use super::warp::Warp;
 use super::watch::Watch;
-use crate::algebra::Format;
+use crate::algebra::{Elements, Format};
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::{Kind, Order};
 use crate::interp::poison::{Found, Poison, Source};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Atomic, Destination, Formal, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, lanes};
-use crate::interp::symbol::{Owner, Spot, State, Symbol, Value, WIDTH, World};
+use crate::interp::symbol::{Owner, Row, Spot, State, Symbol, Value, WIDTH, World};
 use crate::ptx::StateSpace;
 
 impl Watch<'_> {
@@ -53,7 +53,14 @@ impl Watch<'_> {
         let state = world.state();
         let cell = (dest.file, dest.slot);
         let source = Source::symbol(self.who.site);
-        for lane in lanes(mask) {
+        let fills = (bytes, dest.sign_to, first, dest.file) == (4, 0, 0, File::W32);
+        let numbers = if fills { self.numbers((part, home), skip, mask, &state) } else { None };
+        let done = numbers.as_ref().map_or(0, |row| row.0);
+        if let (Some((lanes, format, numbers)), Some(marks)) = (numbers, self.marks.as_deref_mut())
+        {
+            marks.rows.push((Row { cell, lanes, format, numbers }, source));
+        }
+        for lane in lanes(mask & !done) {
             let offset = part.offsets[lane] + skip;
             let raw = marks.read(offset, lane, bytes);
             if raw == 0 {
@@ -87,6 +94,33 @@ impl Watch<'_> {
                 marks.found.push(Found { cell, lane, bits, source, parts });
             }
         }
+    }
+
+    /// The words that lanes load which are numbers of one format: the lanes, the format, the numbers.
+    fn numbers(
+        &self,
+        (part, home): (&Part<'_>, StateSpace),
+        skip: u64,
+        mask: Mask,
+        state: &State,
+    ) -> Option<(Mask, Format, Elements<LANES>)> {
+        let marks = part.window.marks().filter(|_| home != StateSpace::Local)?;
+        let words = state.memory.of(self.owner(part, home, 0));
+        let mut row: Option<(Mask, Format, Elements<LANES>)> = None;
+        for lane in lanes(mask) {
+            let offset = part.offsets[lane] + skip;
+            if marks.read32(offset, lane) == u32::MAX
+                && let Some((format, element)) = words.number(&state.algebra, offset / 4)
+            {
+                let (found, own, numbers) =
+                    row.get_or_insert_with(|| (0, format, Elements::default()));
+                if *own == format {
+                    *found |= 1 << lane;
+                    numbers.set(lane, element);
+                }
+            }
+        }
+        row
     }
 
     /// Notes poison without a symbol, with its source.
@@ -148,13 +182,21 @@ impl Watch<'_> {
             let known = || Value::known(registers.get(cell.0, cell.1, lane));
             poison.map_or_else(known, |poison| poison.value(cell, lane, registers))
         };
+        let offsets = lanes(part.lanes).map(|lane| part.offsets[lane]);
+        let are_ascending = offsets.is_sorted_by(|a, b| a < b);
         // What an earlier lane of the instruction has stored there is there.
         let earlier = |lane: usize| {
+            if are_ascending {
+                return None;
+            }
             let before = part.lanes & !(Mask::MAX << lane);
             let same = |other: &usize| part.offsets[*other] == part.offsets[lane];
             lanes(before).filter(same).last().filter(|_| home != StateSpace::Local)
         };
         let changes = |lane: &usize| {
+            if are_ascending && !is_there(*lane) && stored >> lane & 1 != 0 {
+                return true;
+            }
             let there = || self.memory_value((part, home), (skip, bytes), *lane, world);
             let old = earlier(*lane).map_or_else(there, new);
             !old.is_same(&new(*lane), bytes)
@@ -173,6 +215,11 @@ impl Watch<'_> {
         poison: &Poison,
     ) -> bool {
         let Some(world) = self.world else { return false };
+        if let (Some(number), 0, 4) = (poison.number_in(cell, lane), shift, bytes) {
+            let owner = self.owner(part, home, lane);
+            world.state().memory.set_number(owner, (part.offsets[lane] + skip) / 4, number);
+            return true;
+        }
         // The bits that are known are written by the caller.
         let value = poison.value_of(cell, lane, 0);
         let value = value.behind_part(shift as usize / 16);

@@ -35,7 +35,7 @@ use super::program::{FrameTemplate, Pc};
 use super::recorder::Recorder;
 pub(super) use super::registers::whole;
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
-use super::symbol::{Symbol, Symbols};
+use super::symbol::{Row, Symbol, Symbols};
 use crate::ptx::StateSpace;
 
 /// Where poison was read, in 64 bits.
@@ -168,6 +168,8 @@ pub(super) struct Marks {
     copied: FxHashMap<(u32, u64), Source>,
     /// The poison that the present instruction has found.
     pub found: Vec<Found>,
+    /// The symbols that it has found, where they are numbers that fill registers.
+    pub rows: Vec<(Row, Source)>,
 }
 
 /// A place in shared or local memory.
@@ -221,11 +223,11 @@ struct Pending {
 #[derive(Debug)]
 pub(super) struct Poison {
     /// The poisoned bits, where the lane is in `lanes`.
-    bits: Registers,
+    pub(super) bits: Registers,
     /// The lanes with poison, by file and slot.
-    lanes: [TiVec<Slot, Mask>; 3],
+    pub(super) lanes: [TiVec<Slot, Mask>; 3],
     /// Where it comes from, by file and slot.
-    sources: [TiVec<Slot, [Source; LANES]>; 3],
+    pub(super) sources: [TiVec<Slot, [Source; LANES]>; 3],
     /// Registers that become poison where the ways of a branch on poison meet.
     pending: Vec<Pending>,
     /// Room to try an operation with other values.

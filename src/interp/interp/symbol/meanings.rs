@@ -212,6 +212,10 @@ fn check(op: &WarpOp, line: u32) {
             let rows = [vec![0x4b40_0001; 2], vec![23, 1]];
             assert_eq!(results(op, &rows), [0x0080_0000, 0x9680_0002], "line {line}");
         }
+        Meaning::Copy => {
+            let row = [0x8000_0001, 0, 0xffff_ffff];
+            assert_eq!(results(op, &[row.to_vec()]), row, "line {line}");
+        }
         Meaning::Pack { .. } | Meaning::Unknown => {}
     }
 }
