@@ -88,7 +88,7 @@ impl<const N: usize> Elements<N> {
     #[inline]
     pub(crate) fn copy(&mut self, mask: u64, from: &Elements<N>) {
         if mask.count_ones() as usize == N {
-            self.clone_from(from);
+            (self.p, self.q, self.degree) = (from.p, from.q, from.degree);
             return;
         }
         let mut rest = mask;

@@ -54,6 +54,18 @@ impl Point {
         mask
     }
 
+    /// A sum with a product.
+    #[inline]
+    pub(super) fn multiply_add(&mut self, [a, b]: [Element; 2], c: Element) -> Element {
+        if self.classes.is_empty() && self.conditions.recent.is_empty() {
+            let product = product(a, b);
+            self.degree = self.degree.max(product.degree.value());
+            return sum(c, product);
+        }
+        let product = self.mul(a, b);
+        self.add(c, product)
+    }
+
     /// Whether nothing else is known of the operands in a place, and of the product that a sum is made of.
     fn is_plain<const N: usize>(&self, op: Real, operands: &[&Elements<N>], at: usize) -> bool {
         let mut all: SmallVec<[Element; 4]> = operands.iter().map(|all| all.get(at)).collect();

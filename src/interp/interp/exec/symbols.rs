@@ -5,14 +5,14 @@ use super::machine::Machine;
 use super::part::Part;
 use super::warp::Warp;
 use super::watch::Watch;
-use crate::algebra::{Elements, Format};
+use crate::algebra::Format;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::{Kind, Order};
 use crate::interp::poison::{Found, Poison, Source};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Atomic, Destination, Formal, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, lanes};
-use crate::interp::symbol::{Owner, Row, Spot, State, Symbol, Value, WIDTH, World};
+use crate::interp::symbol::{Owner, Spot, State, Symbol, Value, WIDTH, Words, World};
 use crate::ptx::StateSpace;
 
 impl Watch<'_> {
@@ -54,16 +54,25 @@ impl Watch<'_> {
         let cell = (dest.file, dest.slot);
         let source = Source::symbol(self.who.site);
         let fills = (bytes, dest.sign_to, first, dest.file) == (4, 0, 0, File::W32);
-        let numbers = if fills { self.numbers((part, home), skip, mask, &state) } else { None };
-        let done = numbers.as_ref().map_or(0, |row| row.0);
-        if let (Some((lanes, format, numbers)), Some(marks)) = (numbers, self.marks.as_deref_mut())
-        {
-            marks.rows.push((Row { cell, lanes, format, numbers }, source));
-        }
+        let owner = (home != StateSpace::Local).then(|| self.owner(part, home, 0));
+        let words = owner.map(|owner| state.memory.of(owner));
+        let numbers = words.filter(|_| fills);
+        let done =
+            numbers.map_or(0, |words| self.numbers((part, skip), (cell, mask), words, &state));
         for lane in lanes(mask & !done) {
             let offset = part.offsets[lane] + skip;
             let raw = marks.read(offset, lane, bytes);
             if raw == 0 {
+                continue;
+            }
+            if let (0xffff, 2, 0, Some(words), Some(marks)) =
+                (raw, bytes, dest.sign_to, words, self.marks.as_deref_mut())
+                && let half = words.word(&state.algebra, offset / 4)[(offset / 2 % 2) as usize]
+                && half.is_some()
+            {
+                let parts = Some((first as u8, 1, [half, Symbol::NONE]));
+                let bits = raw << (16 * first);
+                marks.found.push(Found { cell, lane, bits, source, parts });
                 continue;
             }
             let spot = self.spot((part, home), (skip, bytes), lane);
@@ -96,31 +105,33 @@ impl Watch<'_> {
         }
     }
 
-    /// The words that lanes load which are numbers of one format: the lanes, the format, the numbers.
+    /// Notes the words that lanes load which are numbers of one format. Returns the lanes.
     fn numbers(
-        &self,
-        (part, home): (&Part<'_>, StateSpace),
-        skip: u64,
-        mask: Mask,
+        &mut self,
+        (part, skip): (&Part<'_>, u64),
+        (cell, mask): (Cell, Mask),
+        words: Words<'_>,
         state: &State,
-    ) -> Option<(Mask, Format, Elements<LANES>)> {
-        let marks = part.window.marks().filter(|_| home != StateSpace::Local)?;
-        let words = state.memory.of(self.owner(part, home, 0));
-        let mut row: Option<(Mask, Format, Elements<LANES>)> = None;
-        for lane in lanes(mask) {
+    ) -> Mask {
+        let (Some(marks), Some(found)) = (part.window.marks(), self.marks.as_deref_mut()) else {
+            return 0;
+        };
+        let number = |lane: usize| {
             let offset = part.offsets[lane] + skip;
-            if marks.read32(offset, lane) == u32::MAX
-                && let Some((format, element)) = words.number(&state.algebra, offset / 4)
+            let is_symbol = marks.read32(offset, lane) == u32::MAX;
+            if is_symbol { words.number(&state.algebra, offset / 4) } else { None }
+        };
+        let Some((format, _)) = lanes(mask).find_map(number) else { return 0 };
+        let row = found.row(cell, format);
+        for lane in lanes(mask) {
+            if let Some((own, element)) = number(lane)
+                && own == format
             {
-                let (found, own, numbers) =
-                    row.get_or_insert_with(|| (0, format, Elements::default()));
-                if *own == format {
-                    *found |= 1 << lane;
-                    numbers.set(lane, element);
-                }
+                row.lanes |= 1 << lane;
+                row.numbers.set(lane, element);
             }
         }
-        row
+        row.lanes
     }
 
     /// Notes poison without a symbol, with its source.

@@ -291,7 +291,7 @@ impl Watch<'_> {
     /// Whether the present instruction has found poison.
     #[inline(always)]
     pub(super) fn has_found(&self) -> bool {
-        self.marks.as_deref().is_some_and(|marks| !marks.found.is_empty() || !marks.rows.is_empty())
+        self.marks.as_deref().is_some_and(Marks::has_found)
     }
 }
 

@@ -36,6 +36,7 @@ use super::recorder::Recorder;
 pub(super) use super::registers::whole;
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use super::symbol::{Row, Symbol, Symbols};
+use crate::algebra::{Elements, Format};
 use crate::ptx::StateSpace;
 
 /// Where poison was read, in 64 bits.
@@ -168,8 +169,10 @@ pub(super) struct Marks {
     copied: FxHashMap<(u32, u64), Source>,
     /// The poison that the present instruction has found.
     pub found: Vec<Found>,
-    /// The symbols that it has found, where they are numbers that fill registers.
-    pub rows: Vec<(Row, Source)>,
+    /// Room for the symbols that it has found, where they are numbers that fill registers.
+    rows: Vec<Row>,
+    /// How much of it is in use.
+    used: usize,
 }
 
 /// A place in shared or local memory.
@@ -196,6 +199,24 @@ impl Spot {
 }
 
 impl Marks {
+    /// Whether the present instruction has found something.
+    #[inline(always)]
+    pub(super) fn has_found(&self) -> bool {
+        !self.found.is_empty() || self.used != 0
+    }
+
+    /// A row for numbers that the present instruction has found; it begins without lanes.
+    pub(super) fn row(&mut self, cell: Cell, format: Format) -> &mut Row {
+        if self.used == self.rows.len() {
+            let numbers = Elements::default();
+            self.rows.push(Row { cell, lanes: 0, format, numbers });
+        }
+        self.used += 1;
+        let row = &mut self.rows[self.used - 1];
+        (row.cell, row.lanes, row.format) = (cell, 0, format);
+        row
+    }
+
     /// Notes that poison was stored.
     pub(super) fn copy(&mut self, spot: Spot, source: Source) {
         self.copied.insert(spot.key(), source);

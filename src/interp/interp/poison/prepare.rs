@@ -135,9 +135,9 @@ impl Poison {
     }
 
     /// Adds the poison that an instruction has found.
-    pub(crate) fn take(&mut self, Marks { found, rows, .. }: &mut Marks) {
-        for (Row { cell, lanes, format, numbers }, source) in rows.drain(..) {
-            self.put_row(cell, lanes, format, Some((&numbers, source)));
+    pub(crate) fn take(&mut self, Marks { found, rows, used, .. }: &mut Marks) {
+        for Row { cell, lanes, format, numbers } in &rows[..std::mem::take(used)] {
+            self.put_row(*cell, *lanes, *format, Some(numbers));
         }
         for Found { cell, lane, bits, source, parts } in found.drain(..) {
             match parts {

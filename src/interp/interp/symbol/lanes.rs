@@ -139,7 +139,7 @@ impl Poison {
             return Some(Term::Element(element));
         }
         if format.parts() == 1
-            && let first = &symbols.parts(cell, lane)[0]
+            && let first = symbols.part(cell, lane, 0)
             && (first.kind, first.part) == (Kind::Number(format), 0)
             && self.bits(cell, lane) & 0xffff == 0xffff
         {

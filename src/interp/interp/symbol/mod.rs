@@ -36,7 +36,7 @@ pub(super) use prepare::Step;
 pub(super) use store::Spot;
 pub(super) use tried::{relation, run_once};
 pub(super) use value::{Symbol, Value, WIDTH};
-pub(super) use world::{Input, Memory, Owner, PAGE, Pages, State, World};
+pub(super) use world::{Input, Memory, Owner, PAGE, Pages, State, Words, World};
 
 use fork::Fork;
 use typed_index_collections::TiVec;
@@ -84,6 +84,12 @@ impl Symbols {
     #[inline]
     pub(super) fn parts(&self, cell: Cell, lane: usize) -> [Symbol; WIDTH] {
         self.plane(cell).map_or([Symbol::NONE; WIDTH], |plane| plane.parts(lane))
+    }
+
+    /// One part of a lane's value.
+    #[inline]
+    pub(super) fn part(&self, cell: Cell, lane: usize, part: usize) -> Symbol {
+        self.plane(cell).map_or(Symbol::NONE, |plane| plane.part(lane, part))
     }
 
     #[inline]

@@ -2,11 +2,12 @@
 
 use super::Symbols;
 use super::lanes::fills;
+use super::value::Kind;
 use super::world::State;
-use crate::algebra::{Elements, Format, Meaning, Real};
+use crate::algebra::{Algebra, Elements, Format, Meaning, Real};
 use crate::interp::poison::{Poison, Source};
 use crate::interp::program::rare::Cell;
-use crate::interp::registers::{FULL, File, LANES, Mask, Slots, WarpOp, lanes};
+use crate::interp::registers::{FULL, File, LANES, Mask, Slot, Slots, WarpOp, lanes};
 use smallvec::SmallVec;
 
 /// Numbers of a format in some lanes.
@@ -35,6 +36,15 @@ impl Poison {
             return 0;
         };
         let d = (file, slots.d[0]);
+        if let (Meaning::Convert { from: from @ (Format::F16 | Format::Bf16), to, .. }, true) =
+            (op.meaning, matches!(state.algebra, Algebra::Reals(_)))
+        {
+            return if fills(file, to) {
+                self.widened((d, to), (slots.s[0], from), mask)
+            } else {
+                0
+            };
+        }
         let cells = op.s.iter().zip(slots.s).filter_map(|(file, slot)| Some(((*file)?, slot)));
         let cells: SmallVec<[Cell; 4]> = cells.collect();
         let format = match op.meaning {
@@ -67,20 +77,45 @@ impl Poison {
         mask
     }
 
-    /// Writes numbers to a register in some lanes: those of `given`, or those of the present operation.
+    /// Writes numbers of 16 bits in a wider format, which are the same real numbers. Returns the lanes that hold some.
+    fn widened(
+        &mut self,
+        (d, to): (Cell, Format),
+        (slot, from): (Slot, Format),
+        mask: Mask,
+    ) -> Mask {
+        let Some(symbols) = &mut self.symbols else { return 0 };
+        let Symbols { planes, row, .. } = &mut **symbols;
+        let Some(plane) = &planes[super::place(File::W32).0][slot] else { return 0 };
+        let mut found = 0;
+        for lane in lanes(mask) {
+            let half = plane.part(lane, 0);
+            let is_whole = self.bits.w32[slot][lane] & 0xffff == 0xffff;
+            if is_whole && (half.kind, half.part) == (Kind::Number(from), 0) {
+                row.set(lane, half.element());
+                found |= 1 << lane;
+            }
+        }
+        if found != 0 {
+            self.put_row(d, found, to, None);
+        }
+        found
+    }
+
+    /// Writes numbers to a register in some lanes: those that are given, or those of the present operation.
     pub(crate) fn put_row(
         &mut self,
         (file, slot): Cell,
         mask: Mask,
         format: Format,
-        given: Option<(&Elements<LANES>, Source)>,
+        given: Option<&Elements<LANES>>,
     ) {
         let (at, width) = super::place(file);
-        let source = given.map_or(Source::symbol(self.site), |given| given.1);
+        let source = Source::symbol(self.site);
         if let Some(symbols) = &mut self.symbols {
             let Symbols { planes, row, .. } = &mut **symbols;
             let plane = planes[at][slot].get_or_insert_with(|| Box::new(super::Plane::new(width)));
-            plane.set_numbers(mask.into(), format, given.map_or(&*row, |given| given.0));
+            plane.set_numbers(mask.into(), format, given.unwrap_or(row));
         }
         self.lanes[at][slot] |= mask;
         let sources = &mut self.sources[at][slot];

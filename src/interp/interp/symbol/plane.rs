@@ -39,6 +39,15 @@ impl<const N: usize> Plane<N> {
         parts
     }
 
+    /// One part of a value.
+    #[inline]
+    pub(crate) fn part(&self, at: usize, part: usize) -> Symbol {
+        if self.whole >> at & 1 != 0 {
+            return Symbol::new(self.numbers.get(at), Kind::Number(self.format), part as u8);
+        }
+        self.parts.get(at * self.width + part).copied().unwrap_or(Symbol::NONE)
+    }
+
     /// Writes parts of a value from one on.
     #[inline]
     pub(crate) fn set(&mut self, at: usize, first: usize, parts: &[Symbol]) {
@@ -50,7 +59,7 @@ impl<const N: usize> Plane<N> {
             self.set_number(at, format, one.element());
             return;
         }
-        self.part(1 << at);
+        self.dissolve(1 << at);
         if self.parts.is_empty() {
             self.parts = vec![Symbol::NONE; self.width * N];
         }
@@ -58,7 +67,7 @@ impl<const N: usize> Plane<N> {
     }
 
     /// Keeps some values as their parts.
-    fn part(&mut self, mask: u64) {
+    fn dissolve(&mut self, mask: u64) {
         let mut rest = self.whole & mask;
         self.whole &= !mask;
         if rest != 0 && self.parts.is_empty() {
@@ -78,7 +87,7 @@ impl<const N: usize> Plane<N> {
     #[inline]
     fn make_whole(&mut self, mask: u64, format: Format) {
         if self.format != format {
-            self.part(!mask);
+            self.dissolve(!mask);
             self.format = format;
         }
         self.whole |= mask;

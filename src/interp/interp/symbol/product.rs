@@ -49,7 +49,7 @@ impl Poison {
             let own = u64::MAX >> (64 - 16 * matrix.format.parts()) << shift;
             if self.bits(cell, lane) & own == own {
                 let half = || {
-                    let part = symbols.parts(cell, lane)[shift as usize / 16];
+                    let part = symbols.part(cell, lane, shift as usize / 16);
                     let is_number = part.kind == Kind::Number(matrix.format) && part.part == 0;
                     is_number.then(|| part.element())
                 };

@@ -187,7 +187,7 @@ pub(crate) struct Words<'a> {
 impl Words<'_> {
     /// The symbols of a word.
     #[inline]
-    fn word(self, algebra: &Algebra, word: u64) -> [Symbol; 2] {
+    pub(crate) fn word(self, algebra: &Algebra, word: u64) -> [Symbol; 2] {
         if let Some((plane, at)) = self.pages.and_then(|pages| pages.word(word)) {
             let [low, high, ..] = plane.parts(at);
             return [low, high];
