@@ -121,12 +121,13 @@ impl Watch<'_> {
             let is_symbol = marks.read32(offset, lane) == u32::MAX;
             if is_symbol { words.number(&state.algebra, offset / 4) } else { None }
         };
-        let Some((format, _)) = lanes(mask).find_map(number) else { return 0 };
+        let mut numbers = lanes(mask).filter_map(|lane| Some((lane, number(lane)?)));
+        let Some((first, (format, element))) = numbers.next() else { return 0 };
         let row = found.row(cell, format);
-        for lane in lanes(mask) {
-            if let Some((own, element)) = number(lane)
-                && own == format
-            {
+        row.lanes = 1 << first;
+        row.numbers.set(first, element);
+        for (lane, (own, element)) in numbers {
+            if own == format {
                 row.lanes |= 1 << lane;
                 row.numbers.set(lane, element);
             }
