@@ -3,21 +3,8 @@
 use smallvec::SmallVec;
 
 use super::element::{Degree, Element, Elements};
-use super::field::{P, Q, add, mul_p, mul_q};
 use super::meaning::Real;
-use super::point::Point;
-
-/// The sum of elements without logarithms and conditions.
-#[inline(always)]
-pub(super) fn sum(a: Element, b: Element) -> Element {
-    Element { p: add(a.p, b.p, P), q: add(a.q, b.q, Q), degree: a.degree.sum(b.degree) }
-}
-
-/// The product of such elements.
-#[inline(always)]
-pub(super) fn product(a: Element, b: Element) -> Element {
-    Element { p: mul_p(a.p, b.p), q: mul_q(a.q, b.q), degree: a.degree.product(b.degree) }
-}
+use super::point::{Point, product, sum};
 
 impl Point {
     /// As [`super::Algebra::apply_all`].

@@ -16,7 +16,6 @@ use super::field::{
     P, Powers, Q, add, enter, fraction, imaginary_unit, inverse_p, inverse_q, leave_q, mul_p,
     mul_q, power, small_fraction, sub,
 };
-use super::plain::{product, sum};
 
 /// Names of functions that yield hashes.
 pub(super) mod name {
@@ -391,6 +390,18 @@ impl Point {
     pub(super) fn note_degree(&mut self, a: Element) {
         self.degree = self.degree.max(a.degree.value());
     }
+}
+
+/// The sum of elements without logarithms and conditions.
+#[inline(always)]
+pub(super) fn sum(a: Element, b: Element) -> Element {
+    Element { p: add(a.p, b.p, P), q: add(a.q, b.q, Q), degree: a.degree.sum(b.degree) }
+}
+
+/// The product of such elements.
+#[inline(always)]
+pub(super) fn product(a: Element, b: Element) -> Element {
+    Element { p: mul_p(a.p, b.p), q: mul_q(a.q, b.q), degree: a.degree.product(b.degree) }
 }
 
 /// The root of the largest square that divides a positive number, and the rest of the number.

@@ -30,8 +30,8 @@ mod tried;
 mod value;
 mod world;
 
-pub(super) use numbers::Row;
 use plane::Plane;
+pub(super) use plane::Row;
 pub(super) use prepare::Step;
 pub(super) use store::Spot;
 pub(super) use tried::{relation, run_once};

@@ -10,19 +10,6 @@ use crate::interp::program::rare::Cell;
 use crate::interp::registers::{FULL, File, LANES, Mask, Slot, Slots, WarpOp, lanes};
 use smallvec::SmallVec;
 
-/// Numbers of a format in some lanes.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    /// The register.
-    pub cell: Cell,
-    /// The lanes.
-    pub lanes: Mask,
-    /// The format.
-    pub format: Format,
-    /// The numbers.
-    pub numbers: Elements<LANES>,
-}
-
 impl Poison {
     /// Computes an operation in the lanes where all sources are numbers that are symbols, if it is a plain one, and writes the
     /// results. Returns these lanes.

@@ -4,6 +4,21 @@
 
 use super::value::{Kind, Symbol, WIDTH};
 use crate::algebra::{Element, Elements, Format};
+use crate::interp::program::rare::Cell;
+use crate::interp::registers::{LANES, Mask};
+
+/// Numbers of a format in some lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// The register.
+    pub cell: Cell,
+    /// The lanes.
+    pub lanes: Mask,
+    /// The format.
+    pub format: Format,
+    /// The numbers.
+    pub numbers: Elements<LANES>,
+}
 
 /// The symbols of `N` values, at most 64, of `width` parts each.
 #[derive(Debug)]
