@@ -69,6 +69,11 @@ impl Conditions {
         self.recent.get(&a.p).or_else(|| self.older.get(&a.p)).cloned()
     }
 
+    /// Whether the cells of an element are known.
+    pub(super) fn has_cells(&self, a: Element) -> bool {
+        !self.recent.is_empty() && (self.recent.contains_key(&a.p) || self.older.contains_key(&a.p))
+    }
+
     /// Notes the cells of an element.
     pub(super) fn insert(&mut self, a: Element, cells: Cells) {
         if self.recent.len() >= MAX_KNOWN {

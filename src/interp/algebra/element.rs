@@ -54,6 +54,52 @@ pub(crate) struct Element {
     pub degree: Degree,
 }
 
+/// `N` elements side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct Elements<const N: usize> {
+    /// Their residues that carry the values.
+    pub p: [u64; N],
+    /// Their residues that carry these as exponents.
+    pub q: [u64; N],
+    /// Their degrees.
+    pub degree: [Degree; N],
+}
+
+impl<const N: usize> Default for Elements<N> {
+    fn default() -> Elements<N> {
+        Elements { p: [0; N], q: [0; N], degree: [Degree::ZERO; N] }
+    }
+}
+
+impl<const N: usize> Elements<N> {
+    /// One of them.
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Element {
+        Element { p: self.p[at], q: self.q[at], degree: self.degree[at] }
+    }
+
+    /// Replaces one of them.
+    #[inline]
+    pub(crate) fn set(&mut self, at: usize, Element { p, q, degree }: Element) {
+        (self.p[at], self.q[at], self.degree[at]) = (p, q, degree);
+    }
+
+    /// Replaces those in a mask.
+    #[inline]
+    pub(crate) fn copy(&mut self, mask: u64, from: &Elements<N>) {
+        if mask.count_ones() as usize == N {
+            (self.p, self.q, self.degree) = (from.p, from.q, from.degree);
+            return;
+        }
+        let mut rest = mask;
+        while rest != 0 {
+            let at = rest.trailing_zeros() as usize;
+            self.set(at, from.get(at));
+            rest &= rest - 1;
+        }
+    }
+}
+
 /// An operand or a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Term {

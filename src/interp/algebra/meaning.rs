@@ -160,6 +160,8 @@ pub(crate) enum Meaning {
     Select,
     /// The bits, shifted left.
     ShiftLeft,
+    /// The bits.
+    Copy,
 }
 
 impl Meaning {

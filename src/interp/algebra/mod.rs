@@ -4,7 +4,7 @@
 //! that the operation yields; or nothing, where the algebra does not know. Nobody claims more than [`Algebra::same`] says:
 //! two elements that are the same are the same function of the inputs but for a bounded probability ([`Algebra::bound`]).
 //!
-//! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point; `class`: logarithms
+//! - `element`: elements; `field`: residues modulo two numbers; `point`: real functions at a random point, `plain`: sums and products of many; `class`: logarithms
 //!   there; `reals`: operations on them; `choices`: choices and comparisons; `piecewise`, `conditions`: functions by cases, `lattice`: which
 //!   cases exclude each other; `maxima`: sets whose maximum is taken; `constants`: which real number a constant stands for;
 //!   `exact`: operations on numbers that do not round; `library`, `expansions`, `exponents`: functions as compilers expand
@@ -27,10 +27,11 @@ mod library;
 mod maxima;
 mod meaning;
 mod piecewise;
+mod plain;
 mod point;
 mod reals;
 
-pub(crate) use element::{Degree, Element, Predicate, Term, Truth, mix};
+pub(crate) use element::{Degree, Element, Elements, Predicate, Term, Truth, mix};
 pub(crate) use exact::{is_exact, number, rounded};
 pub(crate) use meaning::{Comparison, Format, Meaning, Mode, Real};
 pub use reals::Reading;
@@ -114,6 +115,20 @@ impl Algebra {
         operands: &[Term],
     ) -> Option<Term> {
         either!(self, algebra => algebra.apply((op, format, mode), operands))
+    }
+
+    /// A sum or product of elements in some places. Returns the places whose result was written: in the others more is known
+    /// of an operand.
+    pub(crate) fn apply_all<const N: usize>(
+        &mut self,
+        op: Real,
+        operands: &[&Elements<N>],
+        (mask, results): (u64, &mut Elements<N>),
+    ) -> u64 {
+        match self {
+            Algebra::Reals(reals) => reals.point.apply_all(op, operands, (mask, results)),
+            Algebra::Bits(_) => 0,
+        }
     }
 
     /// A number in another format.

@@ -51,7 +51,7 @@ pub(super) struct Point {
     /// The exponent that stands for 1/2: no laws of it are known but those of all exponents.
     root: u64,
     /// Classes of elements that contain logarithms, by the residue modulo `P`.
-    classes: FxHashMap<u64, Class>,
+    pub(super) classes: FxHashMap<u64, Class>,
     /// The conditions that were met, and the elements that depend on them.
     pub conditions: Conditions,
     /// Elements that are positive: powers of 2, and sums, products and quotients of these.
@@ -66,7 +66,7 @@ pub(super) struct Point {
     exponents: u64,
     exponent_degree: u32,
     /// The largest degree of an element.
-    degree: u32,
+    pub(super) degree: u32,
 }
 
 impl Point {
@@ -162,8 +162,7 @@ impl Point {
     /// A sum, not cell by cell.
     #[inline]
     pub(super) fn plain_add(&mut self, a: Element, b: Element) -> Element {
-        let sum =
-            Element { p: add(a.p, b.p, P), q: add(a.q, b.q, Q), degree: a.degree.sum(b.degree) };
+        let sum = sum(a, b);
         if self.classes.is_empty() {
             return sum;
         }
@@ -213,8 +212,7 @@ impl Point {
     /// A product, not cell by cell.
     #[inline]
     pub(super) fn plain_mul(&mut self, a: Element, b: Element) -> Element {
-        let product =
-            Element { p: mul_p(a.p, b.p), q: mul_q(a.q, b.q), degree: a.degree.product(b.degree) };
+        let product = product(a, b);
         self.degree = self.degree.max(product.degree.value());
         if self.classes.is_empty() {
             return product;
@@ -392,6 +390,18 @@ impl Point {
     pub(super) fn note_degree(&mut self, a: Element) {
         self.degree = self.degree.max(a.degree.value());
     }
+}
+
+/// The sum of elements without logarithms and conditions.
+#[inline(always)]
+pub(super) fn sum(a: Element, b: Element) -> Element {
+    Element { p: add(a.p, b.p, P), q: add(a.q, b.q, Q), degree: a.degree.sum(b.degree) }
+}
+
+/// The product of such elements.
+#[inline(always)]
+pub(super) fn product(a: Element, b: Element) -> Element {
+    Element { p: mul_p(a.p, b.p), q: mul_q(a.q, b.q), degree: a.degree.product(b.degree) }
 }
 
 /// The root of the largest square that divides a positive number, and the rest of the number.

@@ -569,8 +569,8 @@ impl Reals {
         for (at, mut result) in c.into_iter().enumerate() {
             let (row, column) = (at / columns, at % columns);
             for k in 0..inner {
-                let product = self.point.mul(a[row * inner + k], b[k * columns + column]);
-                result = self.point.add(result, product);
+                let factors = [a[row * inner + k], b[k * columns + column]];
+                result = self.point.multiply_add(factors, result);
             }
             results.push(Term::Element(result));
         }

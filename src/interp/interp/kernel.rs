@@ -170,7 +170,7 @@ impl<'m, 's> Kernel<'m, 's> {
     pub(super) fn execute_with_symbols<C: Total>(
         &self,
         launch: &Launch,
-        (world, inputs): (&World, &[(usize, bool)]),
+        (world, inputs, races): (&World, &[(usize, bool)], bool),
         (blocks, divisors): (&[u64], Option<&Divisors>),
     ) -> Result<(Vec<Region<'static>>, u64, Option<Trace>), Fault> {
         let bytes = self.parameters(launch)?;
@@ -212,7 +212,7 @@ impl<'m, 's> Kernel<'m, 's> {
             Observer::new(&self.program, regions, &launched)
         });
         let machine = Machine { observer: observer.as_ref(), ..machine };
-        let executed = exec::run_blocks::<C>(&machine, blocks, launch.limit, launch.races)
+        let executed = exec::run_blocks::<C>(&machine, blocks, launch.limit, races)
             .map_err(|fault| self.written_later(launch, &params, &fault).unwrap_or(fault))?;
         let trace = observer.map(Observer::trace);
         Ok((std::mem::take(global.regions_mut()), executed.steps, trace))

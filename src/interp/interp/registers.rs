@@ -364,6 +364,9 @@ macro_rules! warp {
             use $crate::interp::registers::{LANES, Lane, PART};
             let one = |$($arg: $ty),+| -> $all { $body };
             for first in (0..LANES).step_by(PART) {
+                if mask >> first & 0xff == 0 {
+                    continue;
+                }
                 let mut sources = slots.s.into_iter();
                 $(
                     let slot = sources.next().unwrap_or_default();

@@ -30,6 +30,8 @@ pub enum Blocks {
 #[derive(Debug)]
 pub struct Symbolic {
     world: World,
+    /// Whether races are looked for, if the launch asks for that.
+    looks_for_races: bool,
 }
 
 /// The buffers that a run has left.
@@ -106,7 +108,12 @@ const MOST: usize = 16;
 impl Symbolic {
     /// No run yet; the symbols are random by the seed.
     pub fn new(domain: Domain, seed: u64) -> Symbolic {
-        Symbolic { world: World::new(Algebra::new(domain, seed)) }
+        Symbolic { world: World::new(Algebra::new(domain, seed)), looks_for_races: true }
+    }
+
+    /// The same without a search for races: another run of the launch has looked, and its lanes take the same ways.
+    pub fn without_races(self) -> Symbolic {
+        Symbolic { looks_for_races: false, ..self }
     }
 
     /// Runs some blocks of a launch.
@@ -180,7 +187,8 @@ impl Symbolic {
             Blocks::All => (0..all).collect(),
             Blocks::Some(some) => some.iter().copied().filter(|&block| block < all).collect(),
         };
-        let (inputs, what) = ((&self.world, &formats[..]), (&numbers[..], divisors));
+        let races = launch.races && self.looks_for_races;
+        let (inputs, what) = ((&self.world, &formats[..], races), (&numbers[..], divisors));
         let (left, executed, trace) =
             kernel.execute_with_symbols::<Counters>(launch, inputs, what)?;
         let memory = std::mem::take(&mut self.world.state().memory);

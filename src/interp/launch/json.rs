@@ -304,13 +304,17 @@ fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
             if len.saturating_mul(ty.bytes()) > MAX_BUFFER {
                 return Err(format!("more than {MAX_BUFFER} bytes"));
             }
+            let zeros = || Ok(Buffer { ty, bytes: vec![0; len * ty.bytes()] });
             match &spec.fill {
-                None => vec![0; len],
+                None => return zeros(),
                 Some(Value::String(kind)) if kind == "random" => fill::random(ty, len, spec.seed),
                 Some(Value::String(kind)) if kind == "index" => {
                     fill::index(ty, len, spec.period.unwrap_or(u64::MAX).max(1))
                 }
-                Some(value) => vec![element(ty, value)?; len],
+                Some(value) => match element(ty, value)? {
+                    0 => return zeros(),
+                    element => vec![element; len],
+                },
             }
         }
     };

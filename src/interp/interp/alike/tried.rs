@@ -80,7 +80,7 @@ pub(super) fn tried(pure: &Pure<'_>, sources: &Sources, seen: &[(Cell, Option<u6
     if pure.meaning == Meaning::Select {
         return Found::from(sources[0].1.join(sources[1].1));
     }
-    if !matches!(pure.meaning, Meaning::Unknown | Meaning::ShiftLeft) {
+    if !matches!(pure.meaning, Meaning::Unknown | Meaning::ShiftLeft | Meaning::Copy) {
         return Found::from(Other);
     }
     let found = match pure.file {

@@ -12,7 +12,7 @@ use crate::interp::poison::{Found, Poison, Source};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Atomic, Destination, Formal, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, lanes};
-use crate::interp::symbol::{Owner, Spot, State, Symbol, Value, WIDTH, World};
+use crate::interp::symbol::{Owner, Spot, State, Symbol, Value, WIDTH, Words, World};
 use crate::ptx::StateSpace;
 
 impl Watch<'_> {
@@ -53,10 +53,26 @@ impl Watch<'_> {
         let state = world.state();
         let cell = (dest.file, dest.slot);
         let source = Source::symbol(self.who.site);
-        for lane in lanes(mask) {
+        let fills = (bytes, dest.sign_to, first, dest.file) == (4, 0, 0, File::W32);
+        let owner = (home != StateSpace::Local).then(|| self.owner(part, home, 0));
+        let words = owner.map(|owner| state.memory.of(owner));
+        let numbers = words.filter(|_| fills);
+        let done =
+            numbers.map_or(0, |words| self.numbers((part, skip), (cell, mask), words, &state));
+        for lane in lanes(mask & !done) {
             let offset = part.offsets[lane] + skip;
             let raw = marks.read(offset, lane, bytes);
             if raw == 0 {
+                continue;
+            }
+            if let (0xffff, 2, 0, Some(words), Some(marks)) =
+                (raw, bytes, dest.sign_to, words, self.marks.as_deref_mut())
+                && let half = words.word(&state.algebra, offset / 4)[(offset / 2 % 2) as usize]
+                && half.is_some()
+            {
+                let parts = Some((first as u8, 1, [half, Symbol::NONE]));
+                let bits = raw << (16 * first);
+                marks.found.push(Found { cell, lane, bits, source, parts });
                 continue;
             }
             let spot = self.spot((part, home), (skip, bytes), lane);
@@ -87,6 +103,36 @@ impl Watch<'_> {
                 marks.found.push(Found { cell, lane, bits, source, parts });
             }
         }
+    }
+
+    /// Notes the words that lanes load which are numbers of one format. Returns the lanes.
+    fn numbers(
+        &mut self,
+        (part, skip): (&Part<'_>, u64),
+        (cell, mask): (Cell, Mask),
+        words: Words<'_>,
+        state: &State,
+    ) -> Mask {
+        let (Some(marks), Some(found)) = (part.window.marks(), self.marks.as_deref_mut()) else {
+            return 0;
+        };
+        let number = |lane: usize| {
+            let offset = part.offsets[lane] + skip;
+            let is_symbol = marks.read32(offset, lane) == u32::MAX;
+            if is_symbol { words.number(&state.algebra, offset / 4) } else { None }
+        };
+        let mut numbers = lanes(mask).filter_map(|lane| Some((lane, number(lane)?)));
+        let Some((first, (format, element))) = numbers.next() else { return 0 };
+        let row = found.row(cell, format);
+        row.lanes = 1 << first;
+        row.numbers.set(first, element);
+        for (lane, (own, element)) in numbers {
+            if own == format {
+                row.lanes |= 1 << lane;
+                row.numbers.set(lane, element);
+            }
+        }
+        row.lanes
     }
 
     /// Notes poison without a symbol, with its source.
@@ -148,13 +194,21 @@ impl Watch<'_> {
             let known = || Value::known(registers.get(cell.0, cell.1, lane));
             poison.map_or_else(known, |poison| poison.value(cell, lane, registers))
         };
+        let offsets = lanes(part.lanes).map(|lane| part.offsets[lane]);
+        let are_ascending = offsets.is_sorted_by(|a, b| a < b);
         // What an earlier lane of the instruction has stored there is there.
         let earlier = |lane: usize| {
+            if are_ascending {
+                return None;
+            }
             let before = part.lanes & !(Mask::MAX << lane);
             let same = |other: &usize| part.offsets[*other] == part.offsets[lane];
             lanes(before).filter(same).last().filter(|_| home != StateSpace::Local)
         };
         let changes = |lane: &usize| {
+            if are_ascending && !is_there(*lane) && stored >> lane & 1 != 0 {
+                return true;
+            }
             let there = || self.memory_value((part, home), (skip, bytes), *lane, world);
             let old = earlier(*lane).map_or_else(there, new);
             !old.is_same(&new(*lane), bytes)
@@ -173,6 +227,11 @@ impl Watch<'_> {
         poison: &Poison,
     ) -> bool {
         let Some(world) = self.world else { return false };
+        if let (Some(number), 0, 4) = (poison.number_in(cell, lane), shift, bytes) {
+            let owner = self.owner(part, home, lane);
+            world.state().memory.set_number(owner, (part.offsets[lane] + skip) / 4, number);
+            return true;
+        }
         // The bits that are known are written by the caller.
         let value = poison.value_of(cell, lane, 0);
         let value = value.behind_part(shift as usize / 16);

@@ -320,10 +320,12 @@ impl Warp {
                 counters.lane_instructions += u64::from(lanes.count_ones());
             }
             watch.who.site = function.site(pc);
+            let mut is_done = false;
             if POISON && let Some(poison) = poison {
                 let site = (code, pc, watch.who.site);
                 match poison.prepare(site, registers, (mask, lanes), machine.world) {
                     Ok(Step::Lanes(executing)) => lanes = executing,
+                    Ok(Step::Done) => is_done = true,
                     Ok(Step::Part(apart, meet)) => {
                         self.groups[index].pc = pc;
                         self.diverge(machine, index, meet, &[(apart, pc), (mask & !apart, pc)]);
@@ -347,7 +349,9 @@ impl Warp {
             }
             let stepped = match &micro.op {
                 Op::Lanes(run, slots) => {
-                    (run.run)(registers, slots, lanes);
+                    if !(POISON && is_done && machine.observer.is_none()) {
+                        (run.run)(registers, slots, lanes);
+                    }
                     Ok(Next::On)
                 }
                 Op::Load(load) => {
@@ -405,7 +409,7 @@ impl Warp {
                 && let (Some(poison), Some(world)) = (poison.as_deref_mut(), machine.world)
             {
                 if let (Ok(Next::Poison), Some(marks)) = (&stepped, watch.marks.as_deref_mut()) {
-                    poison.take(&mut marks.found);
+                    poison.take(marks);
                 }
                 poison.finish(registers, world);
             }
@@ -415,7 +419,7 @@ impl Warp {
                     let poison =
                         poison.get_or_insert_with(|| Box::new(Poison::new(&function.frame)));
                     if let Some(marks) = watch.marks.as_deref_mut() {
-                        poison.take(&mut marks.found);
+                        poison.take(marks);
                     }
                     pc = pc.next();
                     if !POISON {

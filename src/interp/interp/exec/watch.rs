@@ -256,12 +256,12 @@ impl Watch<'_> {
         cell: Cell,
         poison: Option<&Poison>,
     ) -> Result<(), AccessFault> {
-        self.note_written((part, home), (skip, bytes), part.lanes);
         if let Some(poison) = poison
             && poison.lanes(cell) & part.lanes != 0
         {
             return self.mark_poison((part, home), (skip, bytes), (cell, 0), poison);
         }
+        self.note_written((part, home), (skip, bytes), part.lanes);
         if let Some(marks) = part.window.marks() {
             for lane in lanes(part.lanes) {
                 marks.write(part.offsets[lane] + skip, lane, bytes, 0);
@@ -314,7 +314,7 @@ impl Watch<'_> {
     /// Whether the present instruction has found poison.
     #[inline(always)]
     pub(super) fn has_found(&self) -> bool {
-        self.marks.as_deref().is_some_and(|marks| !marks.found.is_empty())
+        self.marks.as_deref().is_some_and(Marks::has_found)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `mov`: copies, addresses, and packing and unpacking of vectors (PTX ISA, "Data Movement: mov").
 
+use crate::algebra::Meaning;
 use crate::interp::decode::{Decoder, Element, Inst, file_of};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{File, WarpFn, warp};
@@ -56,8 +57,8 @@ fn copy(ty: ScalarType) -> WarpFn {
         1 => warp!(bits 1; |a: bool| -> bool { a }),
         2..=8 => warp!(bits 1; |a: u8| -> u8 { a }),
         9..=16 => warp!(bits 1; |a: u16| -> u16 { a }),
-        17..=32 => warp!(bits 1; |a: u32| -> u32 { a }),
-        _ => warp!(bits 1; |a: u64| -> u64 { a }),
+        17..=32 => warp!(means Meaning::Copy; bits 1; |a: u32| -> u32 { a }),
+        _ => warp!(means Meaning::Copy; bits 1; |a: u64| -> u64 { a }),
     }
 }
 

@@ -35,7 +35,8 @@ use super::program::{FrameTemplate, Pc};
 use super::recorder::Recorder;
 pub(super) use super::registers::whole;
 use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
-use super::symbol::{Symbol, Symbols};
+use super::symbol::{Row, Symbol, Symbols};
+use crate::algebra::{Elements, Format};
 use crate::ptx::StateSpace;
 
 /// Where poison was read, in 64 bits.
@@ -168,6 +169,10 @@ pub(super) struct Marks {
     copied: FxHashMap<(u32, u64), Source>,
     /// The poison that the present instruction has found.
     pub found: Vec<Found>,
+    /// Room for the symbols that it has found, where they are numbers that fill registers.
+    rows: Vec<Row>,
+    /// How much of it is in use.
+    used: usize,
 }
 
 /// A place in shared or local memory.
@@ -194,6 +199,24 @@ impl Spot {
 }
 
 impl Marks {
+    /// Whether the present instruction has found something.
+    #[inline(always)]
+    pub(super) fn has_found(&self) -> bool {
+        !self.found.is_empty() || self.used != 0
+    }
+
+    /// A row for numbers that the present instruction has found; it begins without lanes.
+    pub(super) fn row(&mut self, cell: Cell, format: Format) -> &mut Row {
+        if self.used == self.rows.len() {
+            let numbers = Elements::default();
+            self.rows.push(Row { cell, lanes: 0, format, numbers });
+        }
+        self.used += 1;
+        let row = &mut self.rows[self.used - 1];
+        (row.cell, row.lanes, row.format) = (cell, 0, format);
+        row
+    }
+
     /// Notes that poison was stored.
     pub(super) fn copy(&mut self, spot: Spot, source: Source) {
         self.copied.insert(spot.key(), source);
@@ -221,11 +244,11 @@ struct Pending {
 #[derive(Debug)]
 pub(super) struct Poison {
     /// The poisoned bits, where the lane is in `lanes`.
-    bits: Registers,
+    pub(super) bits: Registers,
     /// The lanes with poison, by file and slot.
-    lanes: [TiVec<Slot, Mask>; 3],
+    pub(super) lanes: [TiVec<Slot, Mask>; 3],
     /// Where it comes from, by file and slot.
-    sources: [TiVec<Slot, [Source; LANES]>; 3],
+    pub(super) sources: [TiVec<Slot, [Source; LANES]>; 3],
     /// Registers that become poison where the ways of a branch on poison meet.
     pending: Vec<Pending>,
     /// Room to try an operation with other values.

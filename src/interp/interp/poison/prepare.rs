@@ -2,14 +2,14 @@
 
 use typed_index_collections::TiSlice;
 
-use super::{Found, OPERAND, Poison, Source, other_results, results, uses, writes};
+use super::{Found, Marks, OPERAND, Poison, Source, other_results, results, uses, writes};
 use crate::interp::exec::AccessFault;
 use crate::interp::memory::Site;
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Guard, MicroOp, Op, Pc};
 use crate::interp::recorder::Recorder;
 use crate::interp::registers::{File, Mask, Registers, lanes};
-use crate::interp::symbol::{Step, World};
+use crate::interp::symbol::{Row, Step, World};
 
 const BRANCH: &str = "whether this branch is taken";
 const PREDICATE: &str = "the predicate of this instruction";
@@ -135,7 +135,10 @@ impl Poison {
     }
 
     /// Adds the poison that an instruction has found.
-    pub(crate) fn take(&mut self, found: &mut Vec<Found>) {
+    pub(crate) fn take(&mut self, Marks { found, rows, used, .. }: &mut Marks) {
+        for Row { cell, lanes, format, numbers } in &rows[..std::mem::take(used)] {
+            self.put_row(*cell, *lanes, *format, Some(numbers));
+        }
         for Found { cell, lane, bits, source, parts } in found.drain(..) {
             match parts {
                 None => self.add(cell, lane, bits, source),

@@ -27,7 +27,7 @@ impl State {
 
 /// The number that parts are; `bits` are those of the parts without a symbol.
 #[inline]
-pub(super) fn term(parts: &[Symbol], bits: u64, format: Format, state: &mut State) -> Option<Term> {
+fn term(parts: &[Symbol], bits: u64, format: Format, state: &mut State) -> Option<Term> {
     let count = format.parts();
     let first = parts[0];
     let own = match format {

@@ -1,6 +1,5 @@
 //! Warp-wide operations on symbols, lane by lane, by their meaning.
 
-use super::choice::term;
 use super::tried::run_once;
 use super::value::{Kind, Value};
 use super::world::{Chosen, State};
@@ -41,7 +40,7 @@ impl Poison {
         }
         let cells = &cells[..count];
         let poisoned = cells.iter().fold(0, |all, &cell| all | self.lanes(cell)) & mask;
-        let rounds = rounds(&op.meaning, &state.algebra);
+        let rounds = may_round(&op.meaning) && matches!(state.algebra, Algebra::Reals(_));
         let candidates = if rounds { mask } else { poisoned };
         let mut lost = 0;
         let Some(symbols) = &mut self.symbols else { return poisoned };
@@ -139,20 +138,12 @@ impl Poison {
         {
             return Some(Term::Element(element));
         }
-        let parts = symbols.parts(cell, lane);
-        let first = &parts[0];
         if format.parts() == 1
+            && let first = symbols.part(cell, lane, 0)
             && (first.kind, first.part) == (Kind::Number(format), 0)
             && self.bits(cell, lane) & 0xffff == 0xffff
         {
             return Some(Term::Element(first.element()));
-        }
-        if parts[0].is_some() && parts.len() == format.parts() {
-            // Each poisoned part has a symbol, or its value is lost.
-            return match self.is_whole(cell, lane, parts) {
-                true => term(parts, bits, format, state),
-                false => None,
-            };
         }
         state.number(&self.value(cell, lane, registers), format)
     }
@@ -341,17 +332,16 @@ fn halves(
     if kept { Outcome::Kept } else { Outcome::Value(result) }
 }
 
-/// Whether numbers that are known may become elements.
-fn rounds(meaning: &Meaning, algebra: &Algebra) -> bool {
-    let rounding = match meaning {
+/// Whether numbers that are known may become elements, over the reals.
+pub(super) fn may_round(meaning: &Meaning) -> bool {
+    match meaning {
         Meaning::Real(real, ..) | Meaning::Halves(real, ..) => !matches!(
             real,
             Real::Neg | Real::Abs | Real::Max | Real::Min | Real::Same | Real::Copysign
         ),
         Meaning::Convert { .. } | Meaning::FromInteger(..) => true,
         _ => false,
-    };
-    rounding && matches!(algebra, Algebra::Reals(_))
+    }
 }
 
 fn apply(

@@ -18,7 +18,7 @@ crate::unit_tests!(meanings_are_those_of_the_functions);
 const TEXT: &str = include_str!("meanings.ptx");
 
 /// How many operations of the text have a meaning, without those that stand there twice.
-const OPERATIONS: usize = 150;
+const OPERATIONS: usize = 152;
 
 fn meanings_are_those_of_the_functions() {
     let source = SourceFile::new("meanings.ptx".to_owned(), TEXT.to_owned());
@@ -211,6 +211,10 @@ fn check(op: &WarpOp, line: u32) {
         Meaning::ShiftLeft => {
             let rows = [vec![0x4b40_0001; 2], vec![23, 1]];
             assert_eq!(results(op, &rows), [0x0080_0000, 0x9680_0002], "line {line}");
+        }
+        Meaning::Copy => {
+            let row = [0x8000_0001, 0, 0xffff_ffff];
+            assert_eq!(results(op, &[row.to_vec()]), row, "line {line}");
         }
         Meaning::Pack { .. } | Meaning::Unknown => {}
     }

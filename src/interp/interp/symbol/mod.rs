@@ -8,8 +8,8 @@
 //! operation whose result is not known leaves poison without a symbol behind. Numbers that are known stay in registers, and the
 //! interpreter computes with them as ever; only those that rounding would change become elements, too.
 //!
-//! `value`: values made of parts of 16 bits; `choice`: one of two values; `world`: memory and the algebra; `lanes`: warp-wide
-//! operations; `moves`, `moved`: operations that only move bits; `integers`, `tried`: integers that depend on symbols, and the bits of numbers as integers; `fork`, `join`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
+//! `value`: values made of parts of 16 bits; `plane`: many of them; `choice`: one of two values; `world`: memory and the algebra; `lanes`: warp-wide
+//! operations; `numbers`: those on numbers in all lanes; `moves`, `moved`: operations that only move bits; `integers`, `tried`: integers that depend on symbols, and the bits of numbers as integers; `fork`, `join`: branches on symbols; `prepare`: the steps around a micro-operation; `product`: matrices;
 //! `meanings`: tests of meanings; `store`: stores under a condition, and atomic sums.
 
 mod choice;
@@ -21,6 +21,8 @@ mod lanes;
 mod meanings;
 mod moved;
 mod moves;
+mod numbers;
+mod plane;
 mod prepare;
 mod product;
 mod store;
@@ -28,30 +30,33 @@ mod tried;
 mod value;
 mod world;
 
+use plane::Plane;
+pub(super) use plane::Row;
 pub(super) use prepare::Step;
 pub(super) use store::Spot;
 pub(super) use tried::{relation, run_once};
-use value::Kind;
 pub(super) use value::{Symbol, Value, WIDTH};
-pub(super) use world::{Input, Memory, Owner, PAGE, Pages, State, World};
+pub(super) use world::{Input, Memory, Owner, PAGE, Pages, State, Words, World};
 
 use fork::Fork;
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::TiVec;
 
 use super::program::FrameTemplate;
 use super::program::rare::Cell;
 use super::registers::{File, LANES, Mask, Slot};
-use crate::algebra::{Element, Format, Predicate};
+use crate::algebra::{Element, Elements, Format, Predicate};
 
 /// The symbols in the registers of a frame.
 #[derive(Debug)]
 pub(super) struct Symbols {
     /// The parts of each lane's value, by file and slot; none before the first symbol comes.
-    planes: [TiVec<Slot, Option<Box<[Symbol]>>>; 3],
+    planes: [TiVec<Slot, Option<Box<Plane<LANES>>>>; 3],
     /// The results of the present operation.
     results: Vec<(Cell, usize, Value)>,
     /// Those that are numbers which fill a lane's register.
     numbers: Vec<(Cell, usize, (Format, Element))>,
+    /// The numbers that the present operation has computed at once.
+    row: Elements<LANES>,
     /// What the lanes whose guard is a symbol had in the registers that the present operation writes.
     guarded: Vec<(Cell, usize, Predicate, Value)>,
     /// The guards of the present operation that are symbols.
@@ -65,68 +70,56 @@ impl Symbols {
     pub(super) fn new(frame: &FrameTemplate) -> Symbols {
         let counts = [frame.preds.len(), frame.w32.len(), frame.w64.len()];
         Symbols {
-            planes: counts.map(|count| ti_vec![None; count]),
+            planes: counts.map(|count| (0..count).map(|_| None).collect()),
             results: Vec::new(),
             numbers: Vec::new(),
+            row: Elements::default(),
             guarded: Vec::new(),
             guards: [None; LANES],
             forks: Vec::new(),
         }
     }
 
-    /// The parts of a lane's value; those without a symbol have the kind [`Kind::None`].
+    /// The parts of a lane's value; those without a symbol have the kind [`value::Kind::None`].
     #[inline]
-    pub(super) fn parts(&self, (file, slot): Cell, lane: usize) -> &[Symbol] {
+    pub(super) fn parts(&self, cell: Cell, lane: usize) -> [Symbol; WIDTH] {
+        self.plane(cell).map_or([Symbol::NONE; WIDTH], |plane| plane.parts(lane))
+    }
+
+    /// One part of a lane's value.
+    #[inline]
+    pub(super) fn part(&self, cell: Cell, lane: usize, part: usize) -> Symbol {
+        self.plane(cell).map_or(Symbol::NONE, |plane| plane.part(lane, part))
+    }
+
+    #[inline]
+    fn plane(&self, (file, slot): Cell) -> Option<&Plane<LANES>> {
+        self.planes[place(file).0][slot].as_deref()
+    }
+
+    #[inline]
+    fn plane_mut(&mut self, (file, slot): Cell) -> &mut Plane<LANES> {
         let (file, width) = place(file);
-        match &self.planes[file][slot] {
-            Some(plane) => &plane[lane * width..][..width],
-            None => &[Symbol::NONE; WIDTH][..width],
-        }
+        self.planes[file][slot].get_or_insert_with(|| Box::new(Plane::new(width)))
     }
 
     /// Writes the parts of a lane's value.
     pub(super) fn set(&mut self, cell: Cell, lane: usize, parts: &[Symbol]) {
-        self.set_from(cell, lane, 0, &parts[..place(cell.0).1]);
-    }
-
-    /// Writes the parts of a lane's value from one on.
-    pub(super) fn set_from(
-        &mut self,
-        (file, slot): Cell,
-        lane: usize,
-        first: usize,
-        parts: &[Symbol],
-    ) {
-        let (file, width) = place(file);
-        let plane = self.planes[file][slot]
-            .get_or_insert_with(|| vec![Symbol::NONE; width * LANES].into_boxed_slice());
-        plane[lane * width + first..][..parts.len()].copy_from_slice(parts);
-    }
-
-    /// Writes a number that fills a lane's register.
-    #[inline]
-    pub(super) fn set_number(&mut self, cell: Cell, lane: usize, format: Format, element: Element) {
-        let kind = Kind::Number(format);
-        let parts = [0, 1, 2, 3].map(|part| Symbol::new(element, kind, part));
-        self.set_from(cell, lane, 0, &parts[..format.parts()]);
+        self.plane_mut(cell).set(lane, 0, &parts[..place(cell.0).1]);
     }
 
     /// The number that fills a lane's register, whose bits are all symbols; none if they are something else.
     #[inline]
     pub(super) fn number(&self, cell: Cell, lane: usize, format: Format) -> Option<Element> {
-        let parts = self.parts(cell, lane);
-        let first = &parts[0];
-        let is_number = first.kind == Kind::Number(format)
-            && (0..parts.len()).all(|part| parts[part].is_part_of(first, part));
-        is_number.then(|| first.element())
+        let (own, element) = self.plane(cell)?.number(lane)?;
+        (own == format).then_some(element)
     }
 
     /// Forgets the symbols of a lane's value.
     #[inline]
     pub(super) fn forget(&mut self, (file, slot): Cell, lane: usize) {
-        let (file, width) = place(file);
-        if let Some(plane) = &mut self.planes[file][slot] {
-            plane[lane * width..][..width].fill(Symbol::NONE);
+        if let Some(plane) = &mut self.planes[place(file).0][slot] {
+            plane.forget(lane);
         }
     }
 

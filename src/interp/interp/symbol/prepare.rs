@@ -3,6 +3,7 @@
 use typed_index_collections::TiSlice;
 
 use super::Symbols;
+use super::lanes::may_round;
 use super::value::{Symbol, Value};
 use super::world::{State, World};
 use crate::algebra::{Element, Format, Predicate, Truth};
@@ -10,12 +11,14 @@ use crate::interp::exec::AccessFault;
 use crate::interp::poison::{Poison, Source, other_results, results, uses, whole};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Guard, MicroOp, Op, Pc};
-use crate::interp::registers::{File, LANES, Mask, Registers, lanes};
+use crate::interp::registers::{File, LANES, Mask, Registers, Slots, WarpOp, lanes};
 
 /// How a micro-operation is executed.
 pub(crate) enum Step {
     /// These lanes execute it.
     Lanes(Mask),
+    /// The active lanes have executed it: their results are all symbols.
+    Done,
     /// These lanes part from the others first.
     Part(Mask, Pc),
 }
@@ -34,8 +37,7 @@ impl Poison {
         }
         let Some(symbols) = &self.symbols else { return Value::lost() };
         let mut value = Value::known(0);
-        let parts = symbols.parts(cell, lane);
-        value.parts[..parts.len()].copy_from_slice(parts);
+        value.parts = symbols.parts(cell, lane);
         for (at, part) in value.parts.iter_mut().enumerate() {
             let own = 0xffff << (16 * at) & whole(cell.0);
             if poisoned & own == 0 {
@@ -49,10 +51,11 @@ impl Poison {
         value
     }
 
-    /// Whether all parts of a value are symbols.
+    /// The number that fills a lane's register, if it is a symbol, with its format.
     #[inline]
-    pub(super) fn is_whole(&self, cell: Cell, lane: usize, parts: &[Symbol]) -> bool {
-        self.bits(cell, lane) == whole(cell.0) && parts.iter().all(Symbol::is_some)
+    pub(crate) fn number_in(&self, cell: Cell, lane: usize) -> Option<(Format, Element)> {
+        let symbols = self.symbols.as_deref().filter(|_| self.lanes(cell) >> lane & 1 != 0)?;
+        symbols.plane(cell)?.number(lane)
     }
 
     /// Writes a value to a lane's register.
@@ -143,8 +146,8 @@ impl Poison {
                 return Err(AccessFault::poisoned(lane, operand.what, source));
             }
         }
-        self.compute(&micro.op, executing, registers, world);
-        Ok(Step::Lanes(executing))
+        let is_done = self.compute(&micro.op, executing, registers, world);
+        Ok(if is_done && executing == active { Step::Done } else { Step::Lanes(executing) })
     }
 
     /// Notes the guards of an operation that are symbols, and what its results overwrite.
@@ -167,20 +170,29 @@ impl Poison {
         }
     }
 
-    /// Computes the results of a pure operation, or clears those of another one.
-    fn compute(&mut self, op: &Op, mask: Mask, registers: &mut Registers, world: &World) {
+    /// Computes the results of a pure operation, or clears those of another one. Returns whether they are written, in all lanes.
+    fn compute(&mut self, op: &Op, mask: Mask, registers: &mut Registers, world: &World) -> bool {
         match op {
             Op::Lanes(op, slots) => {
-                let lost = self.symbols_of_lanes((op, slots), mask, registers, &mut world.state());
+                let sources = op.s.iter().zip(slots.s);
+                let sources = sources.filter_map(|(file, slot)| Some(((*file)?, slot)));
+                let poisoned = sources.fold(0, |all, cell| all | self.lanes(cell)) & mask;
+                if poisoned == 0 && !may_round(&op.meaning) {
+                    self.clear_results((op, slots), mask);
+                    return false;
+                }
+                let mut state = world.state();
+                let done = self.numbers_of_lanes((op, slots), poisoned, &mut state);
+                if done == mask {
+                    return true;
+                }
+                let mask = mask & !done;
+                let lost = self.symbols_of_lanes((op, slots), mask, registers, &mut state);
                 let lost = if planted!(Bug::UnknownIsKnown) { 0 } else { lost };
                 if lost != 0 {
                     self.lanes_op((op, slots), lost, registers);
                 }
-                for (file, &slot) in op.d.iter().zip(&slots.d) {
-                    if let Some(file) = *file {
-                        self.clear((file, slot), mask & !lost);
-                    }
-                }
+                self.clear_results((op, slots), mask & !lost);
             }
             Op::Scalar(scalar) => {
                 let lost = self.symbols_of_scalar(scalar, mask, registers, &mut world.state());
@@ -203,6 +215,15 @@ impl Poison {
             op => {
                 let cells = results(op).unwrap_or_else(|| other_results(op));
                 cells.iter().for_each(|&cell| self.clear(cell, mask));
+            }
+        }
+        false
+    }
+
+    fn clear_results(&mut self, (op, slots): (&WarpOp, &Slots), mask: Mask) {
+        for (file, &slot) in op.d.iter().zip(&slots.d) {
+            if let Some(file) = *file {
+                self.clear((file, slot), mask);
             }
         }
     }
@@ -277,7 +298,7 @@ impl Poison {
             if old == 0 {
                 symbols.forget(cell, lane);
             }
-            symbols.set_from(cell, lane, first, parts);
+            symbols.plane_mut(cell).set(lane, first, parts);
         }
         self.mark(cell, lane, old | bits & whole(cell.0), source);
     }
@@ -286,7 +307,7 @@ impl Poison {
     #[inline]
     fn put_number(&mut self, cell: Cell, lane: usize, (format, element): (Format, Element)) {
         if let Some(symbols) = &mut self.symbols {
-            symbols.set_number(cell, lane, format, element);
+            symbols.plane_mut(cell).set_number(lane, format, element);
         }
         self.mark(cell, lane, whole(cell.0), Source::symbol(self.site));
     }

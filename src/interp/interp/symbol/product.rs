@@ -47,11 +47,14 @@ impl Poison {
         for &(at, lane, cell, shift) in &matrix.places {
             // Most are whole numbers, or halves that are.
             let own = u64::MAX >> (64 - 16 * matrix.format.parts()) << shift;
-            let part = &symbols.parts(cell, lane)[shift as usize / 16];
-            let is_number = part.kind == Kind::Number(matrix.format) && part.part == 0;
-            if is_number && self.bits(cell, lane) & own == own {
+            if self.bits(cell, lane) & own == own {
+                let half = || {
+                    let part = symbols.part(cell, lane, shift as usize / 16);
+                    let is_number = part.kind == Kind::Number(matrix.format) && part.part == 0;
+                    is_number.then(|| part.element())
+                };
                 let whole = match matrix.format.parts() {
-                    1 => Some(part.element()),
+                    1 => half(),
                     _ => symbols.number(cell, lane, matrix.format),
                 };
                 if let Some(element) = whole {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::moves::MoveCache;
+use super::plane::Plane;
 use super::tried::Tried;
 use super::value::{Kind, Symbol, Value};
 use crate::algebra::{Algebra, Element, Format, Predicate, Term, mix};
@@ -29,7 +30,7 @@ pub(crate) const PAGE: usize = 64;
 /// The symbols of the words of a page.
 #[derive(Debug)]
 pub(crate) struct Page {
-    symbols: [[Symbol; 2]; PAGE],
+    symbols: Plane<PAGE>,
     /// The words whose symbols were set, a bit each.
     set: u64,
     /// The bytes that were written, a bit each, by word.
@@ -38,7 +39,7 @@ pub(crate) struct Page {
 
 impl Default for Page {
     fn default() -> Page {
-        Page { symbols: [[Symbol::NONE; 2]; PAGE], set: 0, written: [0; PAGE] }
+        Page { symbols: Plane::new(2), set: 0, written: [0; PAGE] }
     }
 }
 
@@ -65,10 +66,20 @@ impl Pages {
         self.0[page].get_or_insert_default()
     }
 
-    fn word(&self, word: u64) -> Option<[Symbol; 2]> {
+    /// The symbols of the page of a word, which is set now.
+    #[inline]
+    fn set(&mut self, word: u64) -> (&mut Plane<PAGE>, usize) {
+        let (page, at) = (self.page(word), word as usize % PAGE);
+        page.set |= 1 << at;
+        (&mut page.symbols, at)
+    }
+
+    /// The symbols of the page of a word that was set.
+    #[inline]
+    fn word(&self, word: u64) -> Option<(&Plane<PAGE>, usize)> {
         let at = word as usize % PAGE;
         let page = self.get(word as usize / PAGE)?;
-        (page.set >> at & 1 != 0).then(|| page.symbols[at])
+        (page.set >> at & 1 != 0).then_some((&page.symbols, at))
     }
 
     /// Whether something was written.
@@ -98,30 +109,39 @@ impl Memory {
     /// The symbols of a word.
     #[inline]
     pub(crate) fn word(&self, algebra: &Algebra, owner: Owner, word: u64) -> [Symbol; 2] {
-        if let Some(symbols) = self.owners.get(&owner).and_then(|pages| pages.word(word)) {
-            return symbols;
-        }
-        let Owner::Region(region) = owner else { return [Symbol::NONE; 2] };
-        match self.inputs.get(&region) {
-            Some(input) => input.word(algebra, word),
-            None => [Symbol::NONE; 2],
-        }
+        self.of(owner).word(algebra, word)
+    }
+
+    /// The symbols of an owner's words.
+    #[inline]
+    pub(crate) fn of(&self, owner: Owner) -> Words<'_> {
+        let input = match owner {
+            Owner::Region(region) => self.inputs.get(&region).copied(),
+            _ => None,
+        };
+        Words { pages: self.owners.get(&owner), input }
     }
 
     /// Sets the symbols of a word.
     #[inline]
     pub(crate) fn set_word(&mut self, owner: Owner, word: u64, symbols: [Symbol; 2]) {
-        let page = self.owners.entry(owner).or_default().page(word);
-        let at = word as usize % PAGE;
-        page.symbols[at] = symbols;
-        page.set |= 1 << at;
+        let (symbols_there, at) = self.owners.entry(owner).or_default().set(word);
+        symbols_there.set(at, 0, &symbols);
+    }
+
+    /// Sets the number that a word is.
+    #[inline]
+    pub(crate) fn set_number(&mut self, owner: Owner, word: u64, number: (Format, Element)) {
+        let (symbols, at) = self.owners.entry(owner).or_default().set(word);
+        symbols.set_number(at, number.0, number.1);
     }
 
     /// Notes that bytes of a region were written.
     pub(crate) fn write(&mut self, region: usize, offset: u64, bytes: u32) {
         let pages = self.owners.entry(Owner::Region(region)).or_default();
-        for byte in offset..offset + u64::from(bytes) {
-            pages.page(byte / 4).written[byte as usize / 4 % PAGE] |= 1 << (byte % 4);
+        for at in (offset..offset + u64::from(bytes)).step_by(bytes.min(4) as usize) {
+            let bytes = 0xf >> (4 - bytes.min(4)) << (at % 4);
+            pages.page(at / 4).written[at as usize / 4 % PAGE] |= bytes;
         }
     }
 
@@ -154,6 +174,37 @@ impl Memory {
             Owner::Shared(other) | Owner::Local(other, _) => other != block,
             Owner::Region(_) | Owner::Params => true,
         });
+    }
+}
+
+/// The symbols of an owner's words.
+#[derive(Clone, Copy)]
+pub(crate) struct Words<'a> {
+    pages: Option<&'a Pages>,
+    input: Option<Input>,
+}
+
+impl Words<'_> {
+    /// The symbols of a word.
+    #[inline]
+    pub(crate) fn word(self, algebra: &Algebra, word: u64) -> [Symbol; 2] {
+        if let Some((plane, at)) = self.pages.and_then(|pages| pages.word(word)) {
+            let [low, high, ..] = plane.parts(at);
+            return [low, high];
+        }
+        self.input.map_or([Symbol::NONE; 2], |input| input.word(algebra, word))
+    }
+
+    /// The number that a word is, if it is one, with its format.
+    #[inline]
+    pub(crate) fn number(self, algebra: &Algebra, word: u64) -> Option<(Format, Element)> {
+        match self.pages.and_then(|pages| pages.word(word)) {
+            Some((plane, at)) => plane.number(at),
+            None => {
+                let input = self.input.filter(|input| input.format.parts() == 2)?;
+                Some((input.format, algebra.input(input.name, word)))
+            }
+        }
     }
 }
 

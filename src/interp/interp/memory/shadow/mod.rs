@@ -342,10 +342,10 @@ impl Shadow {
     /// Whether some bytes of shared memory are written by a copy that its thread has not waited for.
     #[inline]
     fn copied(&self, region: Option<usize>, place: (u64, u32), who: &Accessor) -> Option<Race> {
-        if region.is_some() || !self.reports.wants(region, place) {
+        if region.is_some() {
             return None;
         }
-        let copy = self.copies.find(place)?;
+        let copy = self.copies.find(place).filter(|_| self.reports.wants(region, place))?;
         Some(Race { conflict: Conflict::Copies, ..self.race(who, copy, true) })
     }
 
