@@ -88,7 +88,7 @@ impl Comparison<'_, '_> {
             .ok_or("these stores for other lanes have words of another size than the original's")?;
         self.are_disjoint(&words, bytes, (&place, condition))?;
         for &at in &replaced {
-            self.performed_by_all(&before.events[at], &place)?;
+            self.performed_by_all(exchange, &before.events[at], (&place, reconverged, condition))?;
         }
         let mut search = Search { place: &place, reconverged, condition, words: &words, claims: 0 };
         self.each_word_once(&mut search, &stores)
@@ -166,17 +166,40 @@ impl Comparison<'_, '_> {
 
     /// Whether each lane of the warp performs a store of the original wherever the exchange is performed, and to
     /// global memory.
-    fn performed_by_all(&mut self, event: &Event, place: &Place) -> Result<(), &'static str> {
+    fn performed_by_all(
+        &mut self,
+        exchange: &WarpExchange,
+        event: &Event,
+        (place, reconverged, condition): (&Place, Reconverged, TermId),
+    ) -> Result<(), &'static str> {
+        let always = self.terms.arena.boolean(true);
+        let around = self.rewritten.loop_of(exchange.block);
         let space = self.original.flow.insts[event.inst].ast.form.space();
         let is_global = self.terms.is_global(event.operands[0]);
+        let lanes = WARP_SIZE as i32;
         let mut needed = conditions::literals(&mut self.terms.arena, event.condition).to_vec();
         needed.extend((space == StateSpace::Generic).then_some(is_global));
         // Facts at the place hold in each of the warp's lanes.
-        let holds = |one: &TermId| conditions::hold(&self.terms.arena, &[*one], &place.path);
-        match needed.iter().all(holds) {
-            true => Ok(()),
-            false => Err("not every lane is shown to perform the original's stores"),
+        needed.retain(|one| !conditions::hold(&self.terms.arena, &[*one], &place.path));
+        for n in if needed.is_empty() { 0..0 } else { 1 - lanes..lanes } {
+            let there = self.with_lane(place, &reconverged, n);
+            let reach = there.reaches.last().map_or(always, |reach| reach.condition);
+            for &needed in &needed {
+                let needed = self.warp.lanes.shift(self.terms, needed, n, around);
+                let known = conditions::literals(&mut self.terms.arena, condition);
+                let literals = conditions::literals(&mut self.terms.arena, needed);
+                if conditions::hold(&self.terms.arena, &literals, &known) {
+                    continue;
+                }
+                for literal in literals {
+                    let proof = self.prove(&there, literal, always, &[condition, reach]);
+                    if proof != Proof::Equal {
+                        return Err("not every lane is shown to perform the original's stores");
+                    }
+                }
+            }
         }
+        Ok(())
     }
 
     /// Lane by lane, a word of the original for each store, in some lane, and none for two.
@@ -255,11 +278,27 @@ impl Comparison<'_, '_> {
             return false;
         }
         let value = self.in_lane((at, own), stored);
-        // (A value from the past may be a different one in the lane that asks.)
-        word.current && {
+        if word.current {
             let there = self.warp.lanes.shift_current(self.terms, word.value, n, around);
             let there = self.in_lane((at, own), there);
-            self.prove(&place, there, value, &known) == Proof::Equal
+            if self.prove(&place, there, value, &known) == Proof::Equal {
+                return true;
+            }
         }
+        // The sent value may be compared with the stored value at the place where it is sent.
+        let parts = self.terms.arena.width(word.value) / 32;
+        let mut there: Option<TermId> = None;
+        for part in 0..parts {
+            let half = self.terms.arena.extract(word.value, 32 * part, 32);
+            let half = {
+                let by_lane = &mut self.warp.prover.by_lane.terms;
+                by_lane.as_there(self.terms, at, lane, half, around)
+            };
+            there = Some(match there {
+                None => half,
+                Some(low) => self.terms.arena.concatenate(half, low),
+            });
+        }
+        there.is_some_and(|there| self.prove(&place, there, value, &known) == Proof::Equal)
     }
 }

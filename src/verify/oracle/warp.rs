@@ -312,21 +312,29 @@ impl<'s> Warp<'_, 's> {
             self.prover.by_lane.terms.number_by_thread(thread);
             sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number);
         }
-        // (A value from the past may be a different one in the lane that asks.)
-        let sources = sources.filter(|_| here.is_current(sent))?;
+        let sources = sources?;
         let linear = consecutive(here);
         let thread = here.operand(&Arg::Special(Special::Tid(Axis::X)), 32)?;
         self.prover.by_lane.rows = Some((linear, thread));
         let in_warp = here.terms.arena.and(whole, linear);
         self.note_reconverged(here, in_warp)?;
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
+        let current = here.is_current(sent);
         let mut values = Vec::new();
         let mut distances = BTreeSet::new();
         for (own, source) in by_lane::all().zip(sources) {
             let n = source as i32 - own as i32;
             distances.insert(n);
-            let there = self.lanes.shift_current(here.terms, sent, n, here.here());
-            let value = self.prover.by_lane.terms.of(&mut here.terms.arena, lane, own, there);
+            let value = match current {
+                true => {
+                    let there = self.lanes.shift_current(here.terms, sent, n, here.here());
+                    self.prover.by_lane.terms.of(&mut here.terms.arena, lane, own, there)
+                }
+                false => {
+                    let around = here.here();
+                    self.prover.by_lane.terms.as_there(here.terms, lane, source, sent, around)
+                }
+            };
             self.mark_cross_lane(here.terms, value);
             values.push(value);
         }

@@ -5,10 +5,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::cfg::LoopId;
 use crate::expr::{Arena, Comparison, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 use crate::record::{Place, Reach};
-use crate::terms::{Terms, conditions};
+use crate::terms::{Kind, Terms, conditions};
 
 /// The numbers of a warp's lanes.
 pub(crate) fn all() -> std::ops::Range<u32> {
@@ -92,6 +93,23 @@ impl InLane {
                 arena.constant_value(source).map(|source| source as u32)
             })
             .collect()
+    }
+
+    /// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared only with the value of
+    /// the same term there. (A value from the past may be a different one in the lane that asks.)
+    pub(crate) fn as_there(
+        &mut self,
+        terms: &mut Terms,
+        lane: TermId,
+        number: u32,
+        term: TermId,
+        made_in: Option<LoopId>,
+    ) -> TermId {
+        let there = self.of(&mut terms.arena, lane, number, term);
+        if terms.arena.constant_value(there).is_some() {
+            return there;
+        }
+        terms.symbol(Kind::InLane(number, there), 32, made_in)
     }
 }
 

@@ -171,6 +171,12 @@ fn interpreted(terms: &mut Terms, term: TermId) -> TermId {
             Some(Function::Exclusive) => {
                 of.into_iter().reduce(|a, b| terms.arena.xor(a, b)).unwrap_or(next)
             }
+            Some(Function::Lattice(Lattice::And)) => {
+                of.into_iter().reduce(|a, b| terms.arena.and(a, b)).unwrap_or(next)
+            }
+            Some(Function::Lattice(Lattice::Or)) => {
+                of.into_iter().reduce(|a, b| terms.arena.or(a, b)).unwrap_or(next)
+            }
             _ => terms.arena.rebuilt(next, &|one| done[&one]),
         };
         done.insert(next, value);

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::expr::{Comparison, Node, SymbolId, TermId};
+use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId};
 use crate::record::Execution;
 use crate::terms::{Kind, Terms};
 
@@ -63,9 +63,15 @@ impl LowBits {
             while let Node::ZeroExtend(inner) = *terms.arena.node(term) {
                 term = inner;
             }
-            let bits = terms.arena.width(term);
-            if let Node::Extract(inner, 0) = *terms.arena.node(term) {
-                term = inner;
+            let mut bits = terms.arena.width(term);
+            match *terms.arena.node(term) {
+                Node::Extract(inner, 0) => term = inner,
+                Node::Binary(BinaryOp::And, inner, mask) => {
+                    let Some(mask) = terms.arena.constant_value(mask) else { continue };
+                    bits = mask.trailing_ones() as u8;
+                    term = inner;
+                }
+                _ => {}
             }
             let is_parameter = terms.as_symbol(term).is_some_and(|symbol| {
                 matches!(terms.symbols.info(symbol).kind, Kind::Parameter { .. })

@@ -67,7 +67,10 @@ impl Block<'_, '_, '_, '_> {
             let old = match other.get(&register) {
                 Some(term) => *term,
                 // (It holds the same as in front of the branch.)
-                None => *before.get(&register)?,
+                None => match before.get(&register) {
+                    Some(term) => *term,
+                    None => self.first_value(thread, register)?,
+                },
             };
             self.choose(thread, register, (holds, old))?;
         }

@@ -241,6 +241,11 @@ impl<'b, 'p, 'm, 's> Block<'b, 'p, 'm, 's> {
         Lane { block: self, thread }.read(register)
     }
 
+    /// The value of a register at the start.
+    pub(super) fn first_value(&mut self, thread: u32, register: RegisterId) -> Option<TermId> {
+        Lane { block: self, thread }.initial(register)
+    }
+
     pub(super) fn step(&mut self, thread: u32, block: BlockId, at: InstId) -> Option<()> {
         self.steps += 1;
         self.values.arena.charge(STEP);

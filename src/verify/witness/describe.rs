@@ -1,5 +1,6 @@
 //! Terms in words, for messages.
 
+use super::reachable::symbols;
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
 use crate::isa::Special;
 use crate::proof::Difference;
@@ -202,6 +203,7 @@ fn leaves(terms: &Terms, term: TermId) -> Option<Vec<TermId>> {
 pub(crate) fn why(terms: &Terms, difference: &Difference) -> String {
     let memory = |term: TermId| match terms.arena.node(term) {
         Node::Symbol(symbol) => matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)),
+        Node::IfThenElse(_, a, _) => terms.arena.width(*a) == 32 && mentions_memory(terms, term),
         _ => false,
     };
     if memory(difference.original) && memory(difference.rewritten) {
@@ -212,6 +214,12 @@ pub(crate) fn why(terms: &Terms, difference: &Difference) -> String {
         describe(terms, difference.original),
         describe(terms, difference.rewritten)
     )
+}
+
+fn mentions_memory(terms: &Terms, term: TermId) -> bool {
+    symbols(terms, &[term])
+        .iter()
+        .any(|symbol| matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)))
 }
 
 /// A value in words; a loaded value has none before the kernel runs.
