@@ -59,7 +59,7 @@ fn shape(line: &str) -> Option<(u32, u32)> {
     Some((grid.parse().ok()?, block.parse().ok()?))
 }
 
-/// Asks about each kernel of a folder in `tests/interp`; all its files are to be what the real ptxas accepts. What is wrong.
+/// Asks about each kernel of a folder in `tests/interp`; all its files are to be what the real ptxas accepts. Returns the complaints.
 pub fn each(folder: &str, ask: &mut dyn FnMut(&Marked<'_>) -> Vec<String>) -> Vec<String> {
     let assembler = Assembler::find();
     let cubin = tempfile::NamedTempFile::new().expect("a temporary file");
