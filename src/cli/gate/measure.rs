@@ -7,17 +7,26 @@ use crate::pipeline::{self, Compared, Followed, Options, Rewritten};
 use crate::ptx::Depth;
 use crate::source::SourceFile;
 
-/// The facts about some kernels of a text in both versions, by the kernels' names.
+/// The facts about some kernels of a text in both versions, by the kernels' names. A rewriter that has not looked at the
+/// original's accesses has them looked at here.
 pub(super) fn followed(
-    name: &str,
+    source: &SourceFile,
     rewritten: &Rewritten,
     kernels: &[&str],
     options: &Options,
 ) -> BTreeMap<String, Followed> {
-    let text = SourceFile::new(name, rewritten.text.as_str());
+    let text = SourceFile::new(source.name(), rewritten.text.as_str());
+    let is_missing = |name: &&str| !rewritten.facts.contains_key(*name);
+    let missing: Vec<&str> = kernels.iter().copied().filter(is_missing).collect();
     let found = on_large_stack(|| {
-        let after = pipeline::facts(&text, options, Depth::Named(kernels)).ok()?;
-        Some(pipeline::followed(&rewritten.facts, &after))
+        let facts = |text, kernels| pipeline::facts(text, options, Depth::Named(kernels)).ok();
+        let after = facts(&text, kernels)?;
+        if missing.is_empty() {
+            return Some(pipeline::followed(&rewritten.facts, &after));
+        }
+        let mut before = facts(source, &missing)?;
+        before.extend(rewritten.facts.clone());
+        Some(pipeline::followed(&before, &after))
     });
     found.ok().and_then(Result::ok).flatten().unwrap_or_default()
 }

@@ -302,7 +302,7 @@ impl<'o> Gate<'o> {
             let names = to_measure(one);
             match one.changed().filter(|_| self.is_weighed() && !names.is_empty()) {
                 Some((source, rewritten)) => {
-                    measure::followed(source.name(), rewritten, &names, self.options)
+                    measure::followed(source, rewritten, &names, self.options)
                 }
                 None => Facts::new(),
             }
